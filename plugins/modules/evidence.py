@@ -59,7 +59,11 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import REFUSALS, SUDO_ADVICE
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import (
+    REFUSALS,
+    SUDO_ADVICE,
+    ways_of,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
@@ -109,6 +113,12 @@ def with_advice(reason: str) -> str:
     return f"{reason.rstrip('.')}. {SUDO_ADVICE}"
 
 
+def prefixes_in(platform: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return the words before the commands of each part of the cloud that is in a container: the usual ones."""
+    prefixes = {part: tuple(ways_of(platform["prefixes"], part)[0]) for part in platform["prefixes"]}
+    return {part: words for part, words in prefixes.items() if words}
+
+
 def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
     """Return a host as the record has it."""
     clock, read = results["clock"] or {}, results["read"] or {}
@@ -125,6 +135,7 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
         health_before=(results["before"] or {}).get("health"),
         facts=read.get("facts") or {},
         unread=unread,
+        prefixes=prefixes_in(platform) or None,
         stores=from_json(Stores, read["stores"], f"stores of {name}") if read.get("stores") else None,
     )
 

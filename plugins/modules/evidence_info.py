@@ -148,7 +148,6 @@ def main() -> None:
             "patience": {"type": "int"},
         },
         read,
-        lambda params: params["platform"].get("prefixes"),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import IO, Any, Optional, TypeVar, overload
+from typing import IO, Any, Optional, TypeVar, Union, overload
 
 from .._model.host import Unread
 from .._record.masking import shortened
@@ -19,6 +19,9 @@ T = TypeVar("T")
 Take = Callable[[IO[bytes]], Any]
 # Runs a command, and returns its status, what Take made of its output or the text of all, and its errors
 Execute = Callable[[list[str], Optional[Take]], tuple[int, Any, str]]
+
+# Part of the cloud to the words before its commands, or to several lists of them
+Prefixes = Mapping[str, Union[Sequence[str], Sequence[Sequence[str]]]]
 
 SUDO = ("sudo", "-n")
 # In seconds. A part of the cloud that hangs must not keep the rest from being read.
@@ -33,6 +36,9 @@ NO_MATCH = "exit status 1"
 # In characters: enough for the program and what it was asked, but not for the names of all units of a host.
 LONGEST_COMMAND = 120
 LONGEST_OUTPUT = 300
+# How docker and podman say that a container does not exist, and that it does not run
+NO_CONTAINER = re.compile(r"no such container|no container with name", re.IGNORECASE)
+NOT_RUNNING = re.compile(r"container \S+ is (not running|paused)|container state improper", re.IGNORECASE)
 # The last two are Ansible's own words.
 REFUSALS = re.compile(
     r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
@@ -42,6 +48,7 @@ SUDO_ADVICE = "docs/security.md has the rules for sudo."
 MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
 # How a message begins, by the kind of what could not be read
 REASONS = {
+    "undeployed": "there is no container for",
     "refused": "sudo refuses",
     "missing": "there is no command for",
     "failed": "failed",
@@ -68,6 +75,16 @@ class UnreadError(Exception):
         return self.kind == "failed" and self.output == NO_MATCH
 
     @property
+    def is_undeployed(self) -> bool:
+        """Return whether the host has no container for the command, so that it has no such part of the cloud."""
+        return self.kind == "undeployed"
+
+    @property
+    def is_of_container(self) -> bool:
+        """Return whether the command could not be run because its container does not exist or does not run."""
+        return self.is_undeployed or NOT_RUNNING.search(self.output) is not None
+
+    @property
     def is_of_absent_file(self) -> bool:
         return self.kind == "failed" and "No such file or directory" in self.output
 
@@ -75,29 +92,33 @@ class UnreadError(Exception):
 class Host:
     """A host that is asked.
 
-    execute: runs a command there. prefixes: part of the cloud to the words before its commands.
+    execute: runs a command there. prefixes: part of the cloud to the words before its commands, or to several lists of
+    words, of which the first counts whose container runs. options: part of the cloud to the words behind its programs.
     patience: after how many seconds a command counts as hung. clock: returns its time. unread: what could not be read
-    so far.
+    so far. undeployed: what the host has no container for.
     """
 
     def __init__(
         self,
         execute: Execute,
-        prefixes: Mapping[str, Sequence[str]] | None = None,
+        prefixes: Prefixes | None = None,
         patience: float = PATIENCE,
         sudo: tuple[str, ...] | None = None,
         clock: Callable[[], float] = time.time,
+        options: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
         self.execute = execute
+        self.options = options or {}
         self.prefixes = prefixes or {}
         self.patience = patience
         self.unread: list[Unread] = []
+        self.undeployed: list[Unread] = []
         self._sudo = sudo
         self.clock = clock
 
     def patient(self) -> Host:
         """Return this host for commands that may take long, such as those that read logs, with an empty unread."""
-        return Host(self.execute, self.prefixes, max(self.patience, LONG), self._sudo, self.clock)
+        return Host(self.execute, self.prefixes, max(self.patience, LONG), self._sudo, self.clock, self.options)
 
     @property
     def sudo(self) -> tuple[str, ...]:
@@ -132,12 +153,27 @@ class Host:
         despite: str | None = None,
         take: Take | None = None,
     ) -> Any:
-        """Run a command and return its output. part (libvirt, ceph, dhcp, metadata, ovs or logs) names its container.
+        """Run a command and return its output. part (libvirt, ceph, metadata, ovs, database) names its container.
 
         despite: the output counts in spite of errors if each of their lines has this text.
         take: makes something of the stream of a long output, which is returned instead.
         """
-        prefix = list(self.prefixes.get(part or "") or [])
+        asked = (words[0], *self.options.get(part or "", ()), *words[1:])
+        failures: list[UnreadError] = []
+        for prefix in ways_of(self.prefixes, part):
+            try:
+                return self.ask_by(prefix, asked, root, despite, take)
+            except UnreadError as exc:
+                if not exc.is_of_container:
+                    raise
+                failures.append(exc)
+        # A container that is there and does not run says more than one that is not there.
+        raise min(failures, key=lambda failure: failure.is_undeployed)
+
+    def ask_by(
+        self, prefix: Sequence[str], words: Sequence[str], root: bool, despite: str | None, take: Take | None
+    ) -> Any:
+        """Run a command behind a prefix."""
         command = [*self.privilege(root, prefix), *prefix, *words]
         status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
         if status == TIMED_OUT:
@@ -148,8 +184,9 @@ class Host:
         text = out if take is None else ""
         printed = " ".join((errors or text).split())
         reason = printed[:LONGEST_OUTPUT] or f"exit status {status}"
-        programs = (words[0], *prefix[:1])
-        raise UnreadError(kind_of(status, reason, programs), command, reason)
+        if prefix and NO_CONTAINER.search(reason):
+            raise UnreadError("undeployed", command, reason)
+        raise UnreadError(kind_of(status, reason, (words[0], *prefix[:1])), command, reason)
 
     @overload
     def attempt(self, what: str, read: Callable[..., T], *arguments: Any) -> Optional[T]: ...
@@ -162,12 +199,20 @@ class Host:
         try:
             return read(self, *arguments)
         except UnreadError as exc:
-            self.unread.append(Unread(exc.kind, what, str(exc), command=exc.command))
+            noted = self.undeployed if exc.is_undeployed else self.unread
+            noted.append(Unread(exc.kind, what, str(exc), command=exc.command))
         # The XML parser raises a SyntaxError.
         except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
             reason = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
             self.unread.append(Unread("strange", what, reason, command=read.__name__))
         return default
+
+
+def ways_of(prefixes: Prefixes, part: str | None) -> list[list[str]]:
+    """Return the lists of words that may be put before a command of a part of the cloud; an empty one for none."""
+    found = prefixes.get(part or "") or []
+    ways = [[str(word) for word in way] for way in found if not isinstance(way, str)]
+    return ways or [[str(word) for word in found]]
 
 
 def has_only(errors: str, text: str | None) -> bool:

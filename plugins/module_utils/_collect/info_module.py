@@ -13,7 +13,7 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import IO, Any, cast
 
 from ansible.module_utils.basic import AnsibleModule
@@ -97,19 +97,16 @@ def text_of(stream: IO[bytes]) -> str:
     return stream.read().decode("utf-8", "surrogateescape")
 
 
-def own_prefixes(params: Params) -> Mapping[str, Sequence[str]]:
-    prefixes: Mapping[str, Sequence[str]] = params["prefixes"]
-    return prefixes
-
-
 def main(
     options: dict[str, Any],
     read: Callable[[Host, Params], Any],
-    prefixes_of: Callable[[Params], Mapping[str, Sequence[str]] | None] = own_prefixes,
 ) -> None:
     """Run a reader and return its facts; name in unread and in warnings what could not be read."""
     module = AnsibleModule(argument_spec=options, supports_check_mode=True)
-    host = Host(execute, prefixes_of(module.params), module.params.get("patience") or PATIENCE)
+    # A module that reads little has the prefixes alone.
+    platform = module.params.get("platform") or module.params
+    patience = module.params.get("patience") or PATIENCE
+    host = Host(execute, platform.get("prefixes"), patience, options=platform.get("options"))
     with failing(module, "reading this host"):
         facts = to_json(read(host, module.params))
     unread = to_json(host.unread)

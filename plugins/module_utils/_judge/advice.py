@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from .._collect.api.refused import sought_in
@@ -16,6 +17,7 @@ from .._components.tables import commands_of
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
 from .._model.how import How
+from .._model.service import RUNNING, Service
 from .._model.shortage import Explanation, Shortage, Sought
 from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
@@ -44,6 +46,24 @@ KERNEL: dict[How | None, str] = {
 }
 CREDENTIALS = "grep --line-number --extended-regexp '^\\[|^(user|password|auth|rbd_|transport_url|connection)' {path}"
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
+
+# The part of a cloud, as profiles name them, in whose container a program is
+PART_OF_PROGRAM = {
+    "virsh": "libvirt",
+    "ovs-vsctl": "ovs",
+    "ovs-ofctl": "ovs",
+    "ovs-appctl": "ovs",
+    "ovn-nbctl": "ovn_nb",
+    "ovn-sbctl": "ovn_sb",
+    "ovn-trace": "ovn_sb",
+    "ceph": "ceph",
+    "rbd": "ceph",
+    "rabbitmqctl": "queue",
+    "rabbitmq-diagnostics": "queue",
+    "mysql": "database",
+}
+# The states of services that only the engine of containers knows
+OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
 # What shows why a request cannot be satisfied
 OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Shortage.HOST_UNKNOWN)
@@ -79,6 +99,33 @@ BY_SHORTAGE = {
 
 def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
+    advice = next_thing(cause, restart, suspects, case)
+    return advice and in_container(advice, case)
+
+
+def in_container(advice: Advice, case: Case) -> Advice:
+    """Return the advice with its programs run in the containers in which they are."""
+    prefixes = next((host.prefixes for host in case.record.hosts if host.host == advice.host), {})
+    if advice.command is None or not prefixes:
+        return advice
+    commands = [behind_prefix(command, prefixes) for command in advice.command.split("; ")]
+    return replace(advice, command="; ".join(commands))
+
+
+def behind_prefix(text: str, prefixes: Mapping[str, Sequence[str]]) -> str:
+    """Return a command with the words that its program needs before it on this platform."""
+    program, blank, rest = text.partition(" ")
+    part = PART_OF_PROGRAM.get(program, "")
+    prefix = prefixes.get(part)
+    if not prefix:
+        return text
+    if part == "database":
+        # Its root has a password there.
+        program, prefix = f"{program} --user root --password", [*prefix[:2], "-it", *prefix[2:]]
+    return f"{shlex.join(prefix)} {program}{blank}{rest}"
+
+
+def next_thing(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
     if restart:
         return Advice(Reason.RUN_AGAIN)
     if cause:
@@ -241,18 +288,23 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
     return command(text, symptom.peer_host or next(iter(hosts), None))
 
 
-def units(component: str, case: Case, host: str | None = None) -> list[tuple[str, str]]:
-    """Return (host, unit) of a component, on one host or on all."""
-    return [
-        (place.host, service.unit)
+def units(component: str, case: Case, host: str | None = None) -> list[tuple[str, Service]]:
+    """Return (host, service) of a component, on one host or on all; those that do not run come first."""
+    found = [
+        (place.host, service)
         for place, service in case.services
         if service.component == component and host in (None, place.host)
     ]
+    return sorted(found, key=lambda pair: pair[1].state == RUNNING)
 
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:
-    for host, unit in units(cause.component, case, cause.host)[:1]:
-        return command(f"systemctl status {unit}; journalctl --unit {unit} --since -15min", host)
+    for host, service in units(cause.component, case, cause.host)[:1]:
+        if service.container and (service.container == service.unit or service.state in OF_ENGINE):
+            shown = f"ps --all --filter name=^{service.container}$"
+            text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"
+            return command(text, host)
+        return command(f"systemctl status {service.unit}; journalctl --unit {service.unit} --since -15min", host)
     return None
 
 

@@ -34,7 +34,7 @@ from .weights import WEIGHTS, Weights, rounded
 from .world import World
 
 # A service in one of these states does no work, and does not begin to.
-NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN)
+NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED)
 VOLUME_SERVICE = "cinder-volume"
 # Errors of these kinds are about what the run itself asked for.
 OWN_ERRORS = (

@@ -37,7 +37,7 @@ SAYS_LITTLE = (How.STARTING, How.STOPPING, How.RESTARTED, None)
 # A service that was not stopped by anybody
 EXITED = (How.FAILED, How.STARTING, How.RESTARTED)
 # Somebody did this to a service: a change of its configuration adds nothing.
-DELIBERATE = (How.STOPPED, How.FROZEN)
+DELIBERATE = (How.STOPPED, How.FROZEN, How.PAUSED)
 # The name of the run itself in flows
 CLIENT = "client"
 

@@ -61,6 +61,8 @@ FAINT = {
     (Kind.STATE, How.STARTING): 0.6,
     (Kind.STATE, How.STOPPING): 0.6,
     (Kind.STATE, How.RESTARTED): 0.5,
+    # Its health check may fail for want of a peer.
+    (Kind.STATE, How.UNHEALTHY): 0.5,
     (Kind.REPORT, How.WARNING): 0.4,
     (Kind.REPORT, How.ERROR): 0.5,
     # A component that waited for an answer has broken nothing.

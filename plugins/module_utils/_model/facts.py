@@ -18,11 +18,12 @@ from .codec import omitted
 
 @dataclass(frozen=True)
 class ServiceUnit:
-    """A unit of systemd that runs a component of the cloud.
+    """A unit of systemd that runs a component of the cloud, or a container that is none.
 
-    state: running, stopped, failed, frozen, on demand, activating or deactivating.
+    state: running, stopped, failed, frozen, paused, unhealthy, on demand, activating or deactivating.
     for_s: how long it has been in this state. since: the second in which it came into it, by the host's clock.
-    restarts: how often systemd has restarted it by itself.
+    restarts: how often systemd has restarted it by itself. container: the one that it is in, by the name that its
+    engine (docker or podman) has for it.
     """
 
     component: str
@@ -31,6 +32,8 @@ class ServiceUnit:
     for_s: Optional[float]
     since: Optional[float]
     restarts: int
+    container: Optional[str] = omitted()
+    engine: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,8 @@ class Host:
     parts: the parts of the cloud that it runs. reason: why it could not be read, or not all of it. clock_offset_s: how
     far its clock is ahead of the control node's. clock_error_s: how far that may be off. health_before: the state of
     Ceph before the boot. facts: what its parts of the cloud know of the instance. unread: the reads that failed.
-    stores: those through which a request is carried; only after a failed stage.
+    stores: those through which a request is carried; only after a failed stage. prefixes: the words before the commands
+    of a part of the cloud that is in a container.
     """
 
     host: Text
@@ -169,6 +170,7 @@ class Host:
     unread: tuple[Unread, ...] = ()
     checks: tuple[Check, ...] = ()
     stores: Optional[Stores] = omitted()
+    prefixes: Optional[Mapping[str, tuple[Text, ...]]] = omitted()
 
     @property
     def examined(self) -> Examination:

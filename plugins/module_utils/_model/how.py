@@ -33,6 +33,8 @@ class How(Word):
     STOPPED = "stopped"
     FAILED = "failed"
     FROZEN = "frozen"
+    PAUSED = "paused"
+    UNHEALTHY = "unhealthy"
     STARTING = "activating"
     STOPPING = "deactivating"
     RESTARTED = "restarted"
@@ -70,5 +72,5 @@ AT_PEER = (
     How.MALFORMED,
     How.ERROR,
 )
-# How a unit of systemd does not run
-STATES = (How.STOPPED, How.FAILED, How.FROZEN, How.STARTING, How.STOPPING)
+# How a unit of systemd or a container does not run
+STATES = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED, How.UNHEALTHY, How.STARTING, How.STOPPING)

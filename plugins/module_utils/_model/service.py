@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A service on a host, as systemd knows its unit."""
+"""A service on a host, as systemd knows its unit, and the engine of containers its container."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ RUNNING = "running"
 
 @dataclass(frozen=True)
 class Service:
-    """A service. since: when its unit got into this state, by the host's clock. restarts: those by systemd itself."""
+    """A service.
+
+    since: when its unit got into this state, by the host's clock. restarts: those by systemd itself. container: the one
+    that it is in, by the name that its engine has for it; it may be no unit of systemd.
+    """
 
     component: str
     unit: str
@@ -25,6 +29,8 @@ class Service:
     for_s: Optional[float] = None
     since: Optional[float] = None
     restarts: int = 0
+    container: Optional[str] = None
+    engine: Optional[str] = None
 
     @property
     def program(self) -> str:

@@ -70,6 +70,7 @@ class Reading:
         self.address = variables.get("ansible_host", self.name)
         self.facts = {}
         self.unread = []
+        self.undeployed = []
         self.broken = None
 
     def execute(self, words, take):
@@ -80,12 +81,13 @@ class Reading:
         return self.read_parts(self.parts, instance, platform)
 
     def read_parts(self, parts, instance, platform):
-        reader = Host(self.execute, platform["prefixes"])
+        reader = Host(self.execute, platform["prefixes"], options=platform.get("options"))
         try:
             self.facts.update(to_json(all_facts.read(reader, parts, instance, platform)))
         except Exception as exc:  # testinfra's backends raise errors of many kinds
             self.broken = why_silent(exc)
         self.unread = reader.unread
+        self.undeployed = reader.undeployed
         return self
 
     @property
@@ -100,6 +102,9 @@ class Reading:
         """A fact, if no read that it needs has failed. needed: beginnings of their names in unread; by default all."""
         if self.broken:
             raise Unreadable(f"{self.name} cannot be reached: {self.broken}")
+        for entry in self.undeployed:
+            if not needed or entry.what.startswith(needed):
+                pytest.skip(f"not applicable here, because there is no container for {entry.what}")
         for entry in self.unread:
             if not needed or entry.what.startswith(needed):
                 self.stop(f"{entry.what}: {entry.reason}")

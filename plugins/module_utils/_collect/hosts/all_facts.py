@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..._model.codec import from_json
-from ..._model.facts import Ceph, ComputeFacts, Dhcp, Facts, MetadataProxy, OvnPort, ProxiedRequest
+from ..._model.facts import Ceph, ComputeFacts, Dhcp, Facts, MetadataProxy, OvnPort, ProxiedRequest, ServiceUnit
 from ..._model.instance import DescribedInstance, Port
 from ..._record.clock import seconds_of
 from ..commands import Host, UnreadError, addresses_of
 from ..logs.matching_lines import zone_of
-from . import ceph, dnsmasq, libvirt, metadata_proxy, ovn, ovs, router, units
+from . import ceph, containers, dnsmasq, libvirt, metadata_proxy, ovn, ovs, router, units
 
 # A platform's profile
 Platform = Mapping[str, Any]
@@ -62,13 +62,24 @@ def read(host: Host, parts: Sequence[str], instance: Mapping[str, Any] | None, p
         names=host.attempt("the host's name", names_of, default=()),
         addresses=tuple(host.attempt("the host's addresses", addresses_of, default=[])),
         zone_s=host.attempt("the host's time zone", zone_of),
-        services=host.attempt("the host's services", units.read, platform.get("units") or [], default=()),
+        services=services_of(host, platform),
     )
     if not instance:
         if "ceph" in parts:
             return dataclasses.replace(facts, ceph=ceph.read(host, [], platform["ceph_users"]))
         return facts
     return Reading(host, from_json(DescribedInstance, instance, "instance"), platform).add_to(facts, parts)
+
+
+def services_of(host: Host, platform: Platform) -> tuple[ServiceUnit, ...]:
+    """Return the services of a host, with what the engine of containers knows of them."""
+    found: tuple[ServiceUnit, ...] = host.attempt(
+        "the host's services", units.read, platform.get("units") or [], default=()
+    )
+    services: tuple[ServiceUnit, ...] = host.attempt(
+        "the host's containers", containers.read, platform.get("containers"), found, default=found
+    )
+    return services
 
 
 class Reading:

@@ -20,6 +20,8 @@ STATES = {
     How.STOPPED: ("stopped", "stopped {0} ago"),
     How.FAILED: ("failed", "failed {0} ago"),
     How.FROZEN: ("frozen by a signal", "frozen by a signal"),
+    How.PAUSED: ("its container is paused", "its container is paused"),
+    How.UNHEALTHY: ("its container fails its health check", "its container fails its health check"),
     How.STARTING: ("starting", "starting for {0}"),
     How.STOPPING: ("stopping", "stopping for {0}"),
 }

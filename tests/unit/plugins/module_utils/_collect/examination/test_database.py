@@ -84,3 +84,10 @@ def test_something_else_that_it_prints_is_unread(replay, output):
     host = replay(None, {"id -u": "0", "mysql": output})
     assert host.attempt("the locks", database.read, default=[]) == []
     assert [entry.kind for entry in host.unread] == ["strange"]
+
+
+def test_a_user_that_may_not_see_others_sees_nothing(replay):
+    """MariaDB 11.8 to the user of kolla's health check."""
+    denied = "ERROR 1227 (42000) at line 1: Access denied; you need (at least one of) the PROCESS privilege(s)"
+    host = replay(None, {"id -u": "0", "mysql": (1, "", denied)})
+    assert database.read(host) == []
