@@ -66,6 +66,14 @@ kolla-stop: $(VENV)/ready ## Stop the cloud of kolla; the next make kolla finds 
 kolla-destroy: $(VENV)/ready ## Remove the cloud of kolla, except its cached root file systems and sources
 	$(alone) $(PLAY) stackproof.lab.destroy
 
+test-kolla: kolla ## The tests on a cloud of kolla, which is built first and stays
+	$(call pytest-on,kolla,tests/kolla) -m "not soak"
+
+soak-kolla: ## A cloud of kolla built, tested, broken and removed
+	$(MAKE) test-kolla
+	$(call pytest-on,kolla,tests/kolla) -m soak --capture=no
+	$(MAKE) kolla-destroy
+
 test-on-lab: ## The tests on a lab that runs, and Molecule's scenario default
 	$(ON_LAB) -m "not soak"
 	$(ON_LAB_MOLECULE) default

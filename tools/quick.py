@@ -28,7 +28,16 @@ COLLECTIONS = {
     "ansible_collections.stackproof.provision.": "",
     "ansible_collections.stackproof.lab.": "lab/",
 }
-ON_PATH = ("tests", "tests/lab", "tests/devstack", "tests/catalogue", "tests/fuzz", "tests/newcomers", "tools")
+ON_PATH = (
+    "tests",
+    "tests/lab",
+    "tests/devstack",
+    "tests/kolla",
+    "tests/catalogue",
+    "tests/fuzz",
+    "tests/newcomers",
+    "tools",
+)
 WITH_CODE = ("plugins", "lab/plugins", "tests", "tools")
 
 

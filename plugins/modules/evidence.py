@@ -115,8 +115,8 @@ def with_advice(reason: str) -> str:
 
 def prefixes_in(platform: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the words before the commands of each part of the cloud that is in a container: the usual ones."""
-    prefixes = {part: tuple(ways_of(platform["prefixes"], part)[0]) for part in platform["prefixes"]}
-    return {part: words for part, words in prefixes.items() if words}
+    named = platform.get("prefixes") or {}
+    return {part: tuple(ways_of(named, part)[0]) for part, words in named.items() if words}
 
 
 def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:

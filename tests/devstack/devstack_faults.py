@@ -56,6 +56,9 @@ class Devstack:
             # stack.sh leaves some of Debian's own units stopped.
             if active == "failed" or (active != "active" and unit.startswith("devstack@")):
                 yield f"{unit} is {active}"
+        yield from self.ill_for_the_cloud()
+
+    def ill_for_the_cloud(self):
         try:
             for service in self.admin.compute.get("/os-services").json()["services"]:
                 if (service["state"], service["status"]) != ("up", "enabled"):

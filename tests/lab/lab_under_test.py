@@ -28,7 +28,7 @@ NETWORK = (DIRECTORY / "network").read_text() if (DIRECTORY / "network").exists(
 
 _inventory = yaml.safe_load(INVENTORY.read_text())["all"] if INVENTORY.exists() else {"hosts": {}, "children": {}}
 HOSTS = _inventory["hosts"]
-GROUPS = {group: sorted(members["hosts"]) for group, members in _inventory["children"].items()}
+GROUPS = {group: sorted(members.get("hosts", ())) for group, members in _inventory["children"].items()}
 
 
 def connect(cloud, **auth):

@@ -105,8 +105,8 @@ def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
 
 def in_container(advice: Advice, case: Case) -> Advice:
     """Return the advice with its programs run in the containers in which they are."""
-    prefixes = next((host.prefixes for host in case.record.hosts if host.host == advice.host), {})
-    if advice.command is None or not prefixes:
+    prefixes = next((host.prefixes for host in case.record.hosts if host.host == advice.host), None)
+    if not (advice.command and prefixes):
         return advice
     commands = [behind_prefix(command, prefixes) for command in advice.command.split("; ")]
     return replace(advice, command="; ".join(commands))
@@ -114,15 +114,15 @@ def in_container(advice: Advice, case: Case) -> Advice:
 
 def behind_prefix(text: str, prefixes: Mapping[str, Sequence[str]]) -> str:
     """Return a command with the words that its program needs before it on this platform."""
-    program, blank, rest = text.partition(" ")
+    program, _blank, rest = text.partition(" ")
     part = PART_OF_PROGRAM.get(program, "")
-    prefix = prefixes.get(part)
-    if not prefix:
+    if part not in prefixes:
         return text
+    prefix = shlex.join(prefixes[part])
     if part == "database":
         # Its root has a password there.
-        program, prefix = f"{program} --user root --password", [*prefix[:2], "-it", *prefix[2:]]
-    return f"{shlex.join(prefix)} {program}{blank}{rest}"
+        return f"{prefix.replace(' exec ', ' exec -it ')} {program} --user root --password {rest}"
+    return f"{prefix} {text}"
 
 
 def next_thing(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:

@@ -46,8 +46,8 @@ class Engine:
 
     def container_of(self, unit: str) -> str | None:
         """Return the name of a unit's container."""
-        start, star, end = self.units.partition("*")
-        if not star or not (unit.startswith(start) and unit.endswith(end)):
+        start, _star, end = self.units.partition("*")
+        if not fnmatch.fnmatchcase(unit, self.units):
             return None
         return unit[len(start) : len(unit) - len(end)]
 
@@ -73,10 +73,9 @@ def read(host: Host, platform: Mapping[str, object] | None, services: Sequence[S
 def listed(output: str) -> Iterable[tuple[str, str]]:
     """Yield each container with its state, in the words that units have."""
     for line in output.splitlines():
-        fields = line.split("\t")
-        if len(fields) == 3:
-            name, state, status = fields
-            yield name, UNHEALTHY if UNHEALTHY in status else STATES.get(state.lower(), state.lower())
+        name, _tab, columns = line.partition("\t")
+        state, _tab, status = columns.lower().partition("\t")
+        yield name, UNHEALTHY if UNHEALTHY in status else STATES.get(state, state)
 
 
 def with_container(service: ServiceUnit, engine: Engine, states: Mapping[str, str]) -> ServiceUnit:
@@ -84,16 +83,12 @@ def with_container(service: ServiceUnit, engine: Engine, states: Mapping[str, st
     container = engine.container_of(service.unit)
     if container is None:
         return service
-    state = states.get(container, service.state) if service.state == WELL else service.state
-    is_other = state != service.state
-    return dataclasses.replace(
-        service,
-        state=state,
-        for_s=None if is_other else service.for_s,
-        since=None if is_other else service.since,
-        container=container,
-        engine=engine.engine,
-    )
+    named = dataclasses.replace(service, container=container, engine=engine.engine)
+    state = states.get(container)
+    if service.state != WELL or state in (WELL, None, ""):
+        return named
+    # It is not known since when.
+    return dataclasses.replace(named, state=state, for_s=None, since=None)
 
 
 def others(engine: Engine, states: Mapping[str, str]) -> list[ServiceUnit]:

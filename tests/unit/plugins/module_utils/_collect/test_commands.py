@@ -100,6 +100,38 @@ def test_a_container_program_that_is_missing_is_said_to_be(replay, platform):
     assert (error.kind, error.output) == ("missing", "sudo: docker: command not found")
 
 
+NO_CONTAINER = (1, "", "Error response from daemon: No such container: cinder_volume")
+NOT_RUNNING = (1, "", "Error response from daemon: container 7eb5aba64577 is not running")
+WAYS = {"ceph": [["docker", "exec", "cinder_volume"], ["docker", "exec", "glance_api"]]}
+
+
+def test_of_several_containers_the_first_that_runs_is_asked(replay):
+    """The words of docker 26 for a container that does not exist, and for one that was stopped."""
+    for other in (NO_CONTAINER, NOT_RUNNING):
+        host = replay(None, {"id -u": "0", "cinder_volume": other, "glance_api": "x"}, WAYS)
+        assert host.ask("ceph", "ls", "/etc/ceph") == "x"
+
+
+def test_a_part_without_a_container_is_not_deployed(replay):
+    host = replay(None, {"id -u": "0", "docker exec": NO_CONTAINER}, WAYS)
+    assert host.attempt("the keyrings", lambda asked: asked.ask("ceph", "ls", "/etc/ceph"), default=[]) == []
+    assert host.unread == []
+    assert [(entry.kind, entry.what) for entry in host.undeployed] == [("undeployed", "the keyrings")]
+
+
+def test_a_part_whose_container_does_not_run_is_unread(replay):
+    host = replay(None, {"id -u": "0", "cinder_volume": NO_CONTAINER, "glance_api": NOT_RUNNING}, WAYS)
+    host.attempt("the keyrings", lambda asked: asked.ask("ceph", "ls", "/etc/ceph"))
+    assert host.undeployed == []
+    assert [entry.kind for entry in host.unread] == ["failed"]
+
+
+def test_a_program_may_need_words_behind_it(replay):
+    host = replay(None, {"id -u": "0", "mysql --defaults-file=/x --batch": "rows"})
+    host.options = {"database": ["--defaults-file=/x"]}
+    assert host.ask("database", "mysql", "--batch") == "rows"
+
+
 def test_a_failure_says_what_the_command_said_or_how_it_ended(replay):
     answers = {"one": (3, "on its\n output", ""), "two": (4, "out", "x" * 400), "three": (5, "", "")}
     host = replay(None, {"id -u": "0", **answers})

@@ -40,6 +40,40 @@ def waiting(pause, hosts=()):
     return case_of(hosts, a_stage(error=error("deadline")), flows=[flow(steps)] if pause is not None else [])
 
 
+def container(unit, state):
+    service = {"component": "x", "unit": unit, "state": state, "container": "nova_x", "engine": "docker"}
+    return as_json.host("a", facts={"services": [service]}, prefixes={"ovs": ["docker", "exec", "ovs"]})
+
+
+@pytest.mark.parametrize(
+    ("unit", "state", "program"),
+    [
+        ("kolla-nova_x-container.service", "stopped", "systemctl status kolla-nova_x-container.service; journalctl"),
+        ("kolla-nova_x-container.service", "paused", "docker ps --all --filter name=^nova_x$; docker logs"),
+        ("kolla-nova_x-container.service", "unhealthy", "docker ps --all --filter name=^nova_x$; docker logs"),
+        ("nova_x", "stopped", "docker ps --all --filter name=^nova_x$; docker logs"),
+    ],
+)
+def test_a_container_is_shown_by_its_engine_where_systemd_does_not_know_it(unit, state, program):
+    given = advice.advice_for(cause("x", "a"), None, (), case_of([container(unit, state)]))
+    assert given.command.startswith(program)
+
+
+@pytest.mark.parametrize(
+    ("command", "there"),
+    [
+        ("ip -details link show; ovs-vsctl show", "ip -details link show; docker exec ovs ovs-vsctl show"),
+        ("mysql --execute 'SELECT 1'", "docker exec -it db mysql --user root --password --execute 'SELECT 1'"),
+        ("df -h /", "df -h /"),
+    ],
+)
+def test_a_program_of_a_container_is_run_in_it(command, there):
+    prefixes = {"ovs": ["docker", "exec", "ovs"], "database": ["docker", "exec", "db"]}
+    case = case_of([as_json.host("a", prefixes=prefixes)])
+    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "a"), case).command == there
+    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "b"), case).command == command
+
+
 MON, OSD = (f"ceph {command}; ceph health detail" for command in ("status", "osd tree"))
 SUSPECT_MON = cause("ceph-mon", None)
 RESTARTED = cause("ceph-mon", "h", suspect=Suspect.RESTART)

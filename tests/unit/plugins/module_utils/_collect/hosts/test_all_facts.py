@@ -91,16 +91,21 @@ def test_a_host_where_sudo_refuses_names_all_that_was_not_read(read):
 
 def test_a_host_without_the_containers_names_all_that_was_not_read(read):
     # The host itself sees the processes of its containers.
-    haproxy = {".conf": "5 /usr/sbin/haproxy -f /var/lib/neutron/ns-metadata-proxy/x.conf\n"}
-    facts, unread = read("containers", "compute", "network", "ceph", how="kolla", instead=haproxy)
+    seen = {
+        ".conf": "5 /usr/sbin/haproxy -f /var/lib/neutron/ns-metadata-proxy/x.conf\n",
+        f"-- /{NETWORK}/": f"7 /usr/sbin/dnsmasq --pid-file=/var/lib/neutron/kolla/dhcp/{NETWORK}/pid\n",
+        "ls /var/lib/docker": (2, "", "ls: cannot access '/var/lib/docker/volumes': No such file or directory"),
+        "docker ps": (1, "", "sudo: docker: command not found"),
+    }
+    facts, unread = read("containers", "compute", "network", "ceph", how="kolla", instead=seen)
     assert [proxy["processes"] for proxies in facts["metadata"].values() for proxy in proxies] == [[5]]
+    assert [process["pid"] for process in facts["dhcp"][PORT]["processes"]] == [7]
     assert unread == [
         (what, "missing")
         for what in (
+            "the host's containers",
             "the domain",
             "the interface in Open vSwitch",
-            "the processes of dnsmasq",
-            "the state of the DHCP agent",
             "the keyrings of Ceph",
         )
     ]
@@ -116,7 +121,7 @@ def test_services_are_asked_for_without_sudo_and_what_is_not_said_is_named(read)
     facts, unread = read("compute1", instead={"systemctl": (127, "", "systemctl: not found")})
     assert (facts["services"], unread) == ([], [("the host's services", "missing")])
     assert [service["component"] for service in read("refused")[0]["services"]] == COMPUTE
-    assert read("compute1", how="kolla")[0]["services"] == []
+    assert read("compute1", how="kolla", instead={"docker ps": ""})[0]["services"] == []
 
 
 def test_a_host_says_its_zone(read):

@@ -1,0 +1,104 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults that are made on a cloud of kolla, each with what a verdict on it has to say to be right."""
+
+from __future__ import annotations
+
+import hashlib
+
+from devstack_faults import Devstack, by, done
+from kolla_under_test import HOST, OPERATOR
+from truths import fault_of
+from ways_to_break import edited
+
+# The images that fail their checks, or have none, are told from those that do not run by these words.
+CONTAINERS = "docker ps --all --format '{{.Names}} {{.State}} {{.Status}}'"
+WELL = ("running",)
+NOT_WELL = ("unhealthy", "starting")
+
+
+class Kolla(Devstack):
+    """The host with root's rights, and the cloud as its administrator sees it."""
+
+    given = {**Devstack.given, **OPERATOR}  # noqa: RUF012 - as that of the other
+
+    def ill(self):
+        for line in self.run(HOST, CONTAINERS).splitlines():
+            name, state, *status = line.split()
+            if state not in WELL or any(word in " ".join(status) for word in NOT_WELL):
+                yield f"{name} is {state} ({' '.join(status)})"
+        yield from self.ill_for_the_cloud()
+
+
+def unit(container):
+    return f"kolla-{container}-container"
+
+
+def stopping(container):
+    return done(f"systemctl stop {unit(container)}", f"systemctl start {unit(container)}")
+
+
+def pausing(container):
+    return done(f"docker pause {container}", f"docker unpause {container}")
+
+
+def configured(container, file, edit):
+    """A file that is changed by sed and copied into the container when that starts; then both are as before."""
+    path, anew = f"/etc/kolla/{container.replace('_', '-')}/{file}", f"systemctl restart {unit(container)}"
+    return by(lambda kolla, host: edited(kolla, host, path, f"sed -i {edit} {path} && {anew}", anew))
+
+
+def wrong_password(section):
+    return f"'/^\\[{section}\\]/,/^\\[/s/^password = .*/password = wrong/'"
+
+
+FAULTS = {}
+
+
+def fault(name, make, stage, components, **variables):
+    FAULTS[name] = fault_of(name, make, stage, components, HOST or "", **variables)
+
+
+def half_of(name):
+    """The half of a fault, by a hash of its name: what is learnt is learnt from the open one."""
+    return "kept" if hashlib.sha256(f"kolla {name}".encode()).digest()[0] % 2 else "open"
+
+
+fault("nova-compute-stopped", stopping("nova_compute"), "boot", "nova-compute")
+fault("nova-compute-paused", pausing("nova_compute"), "boot", "nova-compute")
+fault("nova-scheduler-paused", pausing("nova_scheduler"), "boot", "nova-scheduler")
+fault("nova-conductor-paused", pausing("nova_conductor"), "boot", "nova-conductor")
+fault("nova-metadata-paused", pausing("nova_metadata"), "metadata", "nova-api-metadata")
+fault("nova-libvirt-stopped", stopping("nova_libvirt"), "boot", "libvirt")
+fault("dhcp-agent-stopped", stopping("neutron_dhcp_agent"), "metadata", "neutron-dhcp-agent")
+fault("dhcp-agent-paused", pausing("neutron_dhcp_agent"), "metadata", "neutron-dhcp-agent")
+fault("l2-agent-paused", pausing("neutron_openvswitch_agent"), "boot", "neutron-l2-agent")
+fault("metadata-agent-stopped", stopping("neutron_metadata_agent"), "metadata", "neutron-metadata-agent")
+fault("neutron-server-stopped", stopping("neutron_server"), "network", "neutron-server")
+fault("glance-api-paused", pausing("glance_api"), "image", "glance-api")
+fault("placement-api-stopped", stopping("placement_api"), "boot", "placement-api")
+fault("keystone-stopped", stopping("keystone"), "auth", "keystone")
+fault("haproxy-stopped", stopping("haproxy"), "auth", "haproxy")
+fault("keepalived-stopped", stopping("keepalived"), "auth", "keepalived")
+fault("mariadb-paused", pausing("mariadb"), "auth", "database")
+fault("rabbitmq-paused", pausing("rabbitmq"), "boot", "rabbitmq")
+fault(
+    "nova-compute-wrong-password-of-neutron",
+    configured("nova_compute", "nova.conf", wrong_password("neutron")),
+    "boot",
+    "nova-compute",
+)
+fault(
+    "nova-scheduler-wrong-password-of-placement",
+    configured("nova_scheduler", "nova.conf", wrong_password("placement")),
+    "boot",
+    "nova-scheduler",
+)
+fault(
+    "haproxy-wrong-port-of-placement",
+    configured("haproxy", "services.d/placement-api.cfg", "'/^    server /s/:8780 /:8781 /'"),
+    "boot",
+    "haproxy placement-api",
+)
