@@ -38,6 +38,7 @@ OTHERS = {
     "release": ["make", "soak-release"],
     "ovn": ["make", "soak-ovn"],
     "devstack": ["make", "soak-devstack"],
+    "kolla": ["make", "soak-kolla"],
 }
 
 
