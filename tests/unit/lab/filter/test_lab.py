@@ -120,3 +120,30 @@ def test_problems_of_hosts_that_were_not_looked_at():
     hostvars = {"a": {}, "b": {"lab_health": {"msg": "timeout"}}}
     expected = [f"{host}: the host could not be checked" for host in "abc"]
     assert lab.problems({}, ["a", "b", "c"], hostvars) == expected
+
+
+HOSTS = {"kolla1": {"groups": ["kolla", "kolla_deployer"]}, "kolla2": {"groups": ["kolla"]}}
+
+
+def test_groups_have_their_hosts():
+    assert lab.groups_of(HOSTS) == {
+        "kolla": {"hosts": {"kolla1": {}, "kolla2": {}}},
+        "kolla_deployer": {"hosts": {"kolla1": {}}},
+    }
+
+
+def test_groups_of_kolla_have_the_hosts_of_the_lab():
+    """As ansible-inventory lists an inventory: the groups of groups stay, and example hosts are replaced."""
+    listing = {
+        "_meta": {"hostvars": {}},
+        "all": {"children": ["ungrouped", "control"]},
+        "control": {"hosts": ["control01"]},
+        "compute": {"hosts": ["compute01"]},
+        "deployment": {"hosts": ["localhost"]},
+        "nova": {"children": ["control"]},
+    }
+    groups = lab.kolla_groups(listing, HOSTS)
+    assert groups.keys() == {"control", "network", "monitoring", "storage", "compute", "nova"}
+    assert groups["nova"] == {"children": {"control": {}}}
+    assert groups["control"] == {"hosts": {"kolla1": {}}}
+    assert groups["compute"] == {"hosts": {"kolla1": {}, "kolla2": {}}}
