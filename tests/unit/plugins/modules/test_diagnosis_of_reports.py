@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import tarfile
+from datetime import datetime
 
 import as_json
 import jsonschema
@@ -29,15 +31,29 @@ INTERFACES = "sos_commands/openvswitch/ovs-vsctl_-t_5_list_interface"
 @pytest.fixture
 def reports(tmp_path):
     """The reports of the lab with OVN, to be changed."""
-    shutil.copytree(RECORDED / "sos/ovn", tmp_path / "reports")
-    return tmp_path / "reports"
+    return copied("ovn", tmp_path / "reports")
 
 
 @pytest.fixture
 def reports_of_agents(tmp_path):
     """The reports of the lab with agents, to be changed."""
-    shutil.copytree(RECORDED / "sos/ovs", tmp_path / "reports")
-    return tmp_path / "reports"
+    return copied("ovs", tmp_path / "reports")
+
+
+def copied(name, target):
+    """Recorded reports whose files are as old as they were on the hosts.
+
+    A log is taken for one in UTC if its last line, read so, is of the moment at which it was changed. The files of a
+    clone were changed when that was made.
+    """
+    shutil.copytree(RECORDED / "sos" / name, target)
+    for report in target.iterdir():
+        (text,) = report.glob("sos_commands/systemd/timedatectl")
+        universal = re.search(r"Universal time: \w+ ([0-9-]+ [0-9:]+) UTC", text.read_text())
+        collected = datetime.fromisoformat(f"{universal[1]}+00:00").timestamp()
+        for path in report.rglob("*"):
+            os.utime(path, (collected, collected))
+    return target
 
 
 @pytest.fixture
