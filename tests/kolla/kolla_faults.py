@@ -74,7 +74,16 @@ fault("nova-metadata-paused", pausing("nova_metadata"), "metadata", "nova-api-me
 fault("nova-libvirt-stopped", stopping("nova_libvirt"), "boot", "libvirt")
 fault("dhcp-agent-stopped", stopping("neutron_dhcp_agent"), "metadata", "neutron-dhcp-agent")
 fault("dhcp-agent-paused", pausing("neutron_dhcp_agent"), "metadata", "neutron-dhcp-agent")
-fault("l2-agent-paused", pausing("neutron_openvswitch_agent"), "boot", "neutron-l2-agent")
+# It does not recover by itself from what it has missed.
+fault(
+    "l2-agent-paused",
+    done(
+        "docker pause neutron_openvswitch_agent",
+        f"docker unpause neutron_openvswitch_agent && systemctl restart {unit('neutron_openvswitch_agent')}",
+    ),
+    "boot",
+    "neutron-l2-agent",
+)
 fault("metadata-agent-stopped", stopping("neutron_metadata_agent"), "metadata", "neutron-metadata-agent")
 fault("neutron-server-stopped", stopping("neutron_server"), "network", "neutron-server")
 fault("glance-api-paused", pausing("glance_api"), "image", "glance-api")
