@@ -14,9 +14,8 @@ import dataclasses
 import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from ..._model.codec import Key, from_json
+from ..._model.codec import from_json
 from ..._model.facts import ServiceUnit
 from ..commands import Host
 from .units import WELL
@@ -42,7 +41,7 @@ class Engine:
 
     engine: str
     units: str = ""
-    others: Annotated[tuple[Kind, ...], Key("others")] = ()
+    others: tuple[Kind, ...] = ()
 
     def container_of(self, unit: str) -> str | None:
         """Return the name of a unit's container."""
