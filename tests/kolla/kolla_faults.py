@@ -7,28 +7,28 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any, ClassVar
 
-from devstack_faults import Devstack, by, done
+import devstack_faults
+from devstack_faults import Devstack, done
 from kolla_under_test import HOST, OPERATOR
 from truths import fault_of
-from ways_to_break import edited
 
-# The images that fail their checks, or have none, are told from those that do not run by these words.
 CONTAINERS = "docker ps --all --format '{{.Names}} {{.State}} {{.Status}}'"
-WELL = ("running",)
+# What the status of a running container says while its health check fails, or has not passed yet
 NOT_WELL = ("unhealthy", "starting")
 
 
 class Kolla(Devstack):
     """The host with root's rights, and the cloud as its administrator sees it."""
 
-    given = {**Devstack.given, **OPERATOR}  # noqa: RUF012 - as that of the other
+    given: ClassVar[dict[str, Any]] = {**Devstack.given, **OPERATOR}
 
     def ill(self):
         for line in self.run(HOST, CONTAINERS).splitlines():
-            name, state, *status = line.split()
-            if state not in WELL or any(word in " ".join(status) for word in NOT_WELL):
-                yield f"{name} is {state} ({' '.join(status)})"
+            name, state, status = line.split(" ", 2)
+            if state != "running" or any(word in status for word in NOT_WELL):
+                yield f"{name} is {state} ({status})"
         yield from self.ill_for_the_cloud()
 
 
@@ -37,7 +37,7 @@ def unit(container):
 
 
 def stopping(container):
-    return done(f"systemctl stop {unit(container)}", f"systemctl start {unit(container)}")
+    return devstack_faults.stopping(unit(container))
 
 
 def pausing(container):
@@ -46,8 +46,8 @@ def pausing(container):
 
 def configured(container, file, edit):
     """A file that is changed by sed and copied into the container when that starts; then both are as before."""
-    path, anew = f"/etc/kolla/{container.replace('_', '-')}/{file}", f"systemctl restart {unit(container)}"
-    return by(lambda kolla, host: edited(kolla, host, path, f"sed -i {edit} {path} && {anew}", anew))
+    path = f"/etc/kolla/{container.replace('_', '-')}/{file}"
+    return devstack_faults.configured(path, edit, unit(container))
 
 
 def wrong_password(section):

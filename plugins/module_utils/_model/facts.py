@@ -18,7 +18,7 @@ from .codec import omitted
 
 @dataclass(frozen=True)
 class ServiceUnit:
-    """A unit of systemd that runs a component of the cloud, or a container that is none.
+    """A unit of systemd that runs a component of the cloud, or a container without a unit.
 
     state: running, stopped, failed, frozen, paused, unhealthy, on demand, activating or deactivating.
     for_s: how long it has been in this state. since: the second in which it came into it, by the host's clock.
