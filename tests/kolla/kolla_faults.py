@@ -17,6 +17,7 @@ from truths import fault_of
 CONTAINERS = "docker ps --all --format '{{.Names}} {{.State}} {{.Status}}'"
 # What the status of a running container says while its health check fails, or has not passed yet
 NOT_WELL = ("unhealthy", "starting")
+IMAGES = "/var/lib/docker/volumes/glance/_data"
 
 
 class Kolla(Devstack):
@@ -50,9 +51,34 @@ def configured(container, file, edit):
     return devstack_faults.configured(path, edit, unit(container))
 
 
-def wrong_password(section):
-    return f"'/^\\[{section}\\]/,/^\\[/s/^password = .*/password = wrong/'"
+def in_section(section, change):
+    return f"'/^\\[{section}\\]/,/^\\[/{change}'"
 
+
+def wrong_password(section):
+    return in_section(section, "s/^password = .*/password = wrong/")
+
+
+def called(statement):
+    """A statement for the database, by root of its container."""
+    password = "$(awk '/^database_password:/ {print $2}' /etc/kolla/passwords.yml)"
+    return f'docker exec mariadb mariadb --user=root --password="{password}" --execute "{statement}"'
+
+
+def without_image(image):
+    """An image that is no longer known by its name, as after a clean-up; the containers that run keep it."""
+    name = f"{image}:$(docker images --format '{{{{.Tag}}}}' {image} | grep --max-count=1 --invert-match kept)"
+    back = f"docker tag {image}:kept {image}:$(cat /run/stackproof-tag) && docker rmi {image}:kept"
+    return done(
+        f"echo {name} | cut -d: -f2 > /run/stackproof-tag && docker tag {name} {image}:kept && docker rmi {name}", back
+    )
+
+
+# A disk for images that has no room for one
+SMALL_DISK = done(
+    f"mount -t tmpfs -o size=1m,mode=0777 tmpfs {IMAGES} && systemctl restart {unit('glance_api')}",
+    f"umount --lazy {IMAGES} && systemctl restart {unit('glance_api')}",
+)
 
 FAULTS = {}
 
@@ -110,4 +136,73 @@ fault(
     configured("haproxy", "services.d/placement-api.cfg", "'/^    server /s/:8780 /:8781 /'"),
     "boot",
     "haproxy placement-api",
+)
+fault(
+    "haproxy-wrong-port-of-neutron",
+    configured("haproxy", "services.d/neutron-server.cfg", "'/^    server /s/:9696 /:9697 /'"),
+    "network",
+    "haproxy neutron-server",
+)
+fault(
+    "neutron-server-wrong-password-of-nova",
+    configured("neutron_server", "neutron.conf", wrong_password("nova")),
+    "boot",
+    "neutron-server",
+)
+fault(
+    "glance-api-wrong-password",
+    configured("glance_api", "glance-api.conf", wrong_password("keystone_authtoken")),
+    "image",
+    "glance-api",
+)
+fault(
+    "placement-api-wrong-password-of-database",
+    configured(
+        "placement_api", "placement.conf", in_section("placement_database", "s/placement:[^@]*@/placement:wrong@/")
+    ),
+    "boot",
+    "placement-api",
+)
+fault(
+    "nova-compute-wrong-virt-type",
+    configured("nova_compute", "nova.conf", in_section("libvirt", "s/^virt_type = .*/virt_type = xen/")),
+    "boot",
+    "nova-compute",
+)
+fault(
+    "metadata-agent-wrong-secret",
+    configured(
+        "neutron_metadata_agent",
+        "metadata_agent.ini",
+        "'s/^metadata_proxy_shared_secret = .*/metadata_proxy_shared_secret = wrong/'",
+    ),
+    "metadata",
+    "neutron-metadata-agent nova-api-metadata",
+)
+fault(
+    "l2-agent-wrong-bridge",
+    configured(
+        "neutron_openvswitch_agent",
+        "openvswitch_agent.ini",
+        "'s/^bridge_mappings = .*/bridge_mappings = physnet1:br-none/'",
+    ),
+    "boot",
+    "neutron-l2-agent",
+)
+fault("dhcp-agent-image-removed", without_image("kolla/neutron-dhcp-agent"), "metadata", "neutron-dhcp-agent dnsmasq")
+fault("glance-disk-full", SMALL_DISK, "image", "glance-api")
+fault(
+    "mariadb-read-only",
+    done(called("SET GLOBAL read_only = 1"), called("SET GLOBAL read_only = 0")),
+    "image",
+    "database",
+)
+fault(
+    "rabbitmq-memory-alarm",
+    done(
+        "docker exec rabbitmq rabbitmqctl set_vm_memory_high_watermark absolute 1MB",
+        "docker exec rabbitmq rabbitmqctl set_vm_memory_high_watermark 0.6",
+    ),
+    "boot",
+    "rabbitmq",
 )
