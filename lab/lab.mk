@@ -49,12 +49,13 @@ devstack-destroy: $(VENV)/ready ## Remove the devstack, except its cached root f
 OF_KOLLA := kolla kolla-status kolla-stop kolla-destroy test-kolla soak-kolla
 $(OF_KOLLA): export LAB_NAME := kolla
 $(OF_KOLLA): export LAB_DIRECTORY := $(CURDIR)/.lab-kolla
-$(OF_KOLLA): export LAB_TOPOLOGY := kolla
-# A cloud that is there keeps its back end.
+# A cloud that is there keeps its hosts, its Ceph and its back end.
+KOLLA_TOPOLOGY = kolla$(if $(filter yes,$(KOLLA_CEPH)),-ceph)$(if $(filter 2,$(KOLLA_HOSTS)),-two)
+$(OF_KOLLA): export LAB_TOPOLOGY := $(if $(KOLLA_CEPH)$(KOLLA_HOSTS),$(KOLLA_TOPOLOGY),$(or $(file < .lab-kolla/topology),kolla))
 $(OF_KOLLA): export LAB_NETWORK := $(KOLLA_NETWORK)
 # The bundles of a devstack have what is needed.
 export KOLLA_SOURCES ?= $(DEVSTACK_SOURCES)
-kolla: $(VENV)/ready ## Deploy a cloud with kolla-ansible, or start it, or do nothing if it runs: KOLLA_NETWORK=ovs|ovn, KOLLA_SOURCES=folder
+kolla: $(VENV)/ready ## Deploy a cloud with kolla-ansible, or start it, or do nothing if it runs: KOLLA_NETWORK=ovs|ovn, KOLLA_HOSTS=1|2, KOLLA_CEPH=yes, KOLLA_SOURCES=folder
 	$(alone) $(PLAY) stackproof.lab.kolla
 
 kolla-status: $(VENV)/ready ## Show whether the cloud of kolla is healthy
