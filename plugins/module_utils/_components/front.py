@@ -51,7 +51,7 @@ PROJECTS = (
                 only_where_present=True,
                 mentioned_as=("proxysql",),
                 programs=("proxysql",),
-                units=("proxysql.service",),
+                units=("proxysql.service", "kolla-proxysql-container.service"),
             ),
         ),
     ),

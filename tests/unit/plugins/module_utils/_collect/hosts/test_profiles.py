@@ -35,7 +35,7 @@ LDAP = {"component": "ldap", "units": ["slapd.service", "dirsrv@*.service"]}
 FRONT = [
     {"component": "haproxy", "units": ["haproxy.service", "kolla-haproxy-container.service"]},
     {"component": "keepalived", "units": ["keepalived.service", "kolla-keepalived-container.service"]},
-    {"component": "proxysql", "units": ["proxysql.service"]},
+    {"component": "proxysql", "units": ["proxysql.service", "kolla-proxysql-container.service"]},
 ]
 SLAPD = {"service": "slapd", "files": [], "journals": ["slapd"]}
 
