@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import base64
 import gzip
-import json
-from collections import Counter
 
 import pytest
 from devstack_under_test import HAS_CEPH, HAS_OVN, HOST, OPERATOR, USER, WHOLE
+from healthy_runs import assert_healthy, methods_on_the_queue, statuses
 from lab_under_test import HOSTS, on_the_lab
 from runs_under_test import Outcome, directories, left_of, play, verify
 from test_acceptance import sweep
@@ -30,28 +29,6 @@ def whole(module_runs):
     return verify(module_runs, *WHOLE, **OPERATOR, floating_ip=True, tcp_port=PORT, firehose=True)
 
 
-def statuses(outcome, name):
-    return Counter(step["status"] for flow in outcome.record["flows"] if flow["name"] == name for step in flow["steps"])
-
-
-def assert_healthy(outcome):
-    """Nothing is said to be broken, or to lack, that a healthy cloud of this kind cannot have."""
-    assert_passed(outcome)
-    record = outcome.record
-    lacking = [
-        (flow["name"], step["id"], step["reason"])
-        for flow in record["flows"]
-        for step in flow["steps"]
-        if step["status"] == "missing"
-    ]
-    assert lacking == []
-    checks = [check for host in record["hosts"] for check in host["checks"]]
-    assert checks
-    assert [check for check in checks if check["status"] in ("failed", "unreadable")] == []
-    assert [log for read in record["logs"] for log in read["sources"] if not log["complete"]] == []
-    assert [unread for read in [*record["hosts"], *record["logs"]] for unread in read["unread"]] == []
-
-
 def test_a_healthy_cloud_passes_with_everything_that_can_be_asked(whole):
     assert_healthy(whole)
     assert statuses(whole, "ops_guide")["seen"] >= (30 if HAS_CEPH or not HAS_OVN else 25)
@@ -59,11 +36,7 @@ def test_a_healthy_cloud_passes_with_everything_that_can_be_asked(whole):
 
 def test_the_messages_of_both_virtual_hosts_are_seen(whole):
     """Nova's own services speak on one, and those of its cell on another."""
-    (account,) = whole.record["queue"]
-    assert (account["reason"], account["foreign"]) == (None, False)
-    events = [json.loads(line) for line in (whole.directory / "events.jsonl").read_text().splitlines()]
-    methods = {event["method"] for event in events if event["source"] == "queue"}
-    assert methods >= {"schedule_and_build_instances", "build_and_run_instance"}
+    assert methods_on_the_queue(whole) >= {"schedule_and_build_instances", "build_and_run_instance"}
 
 
 def test_a_plain_user_passes_without_the_host(runs):

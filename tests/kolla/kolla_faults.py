@@ -145,7 +145,7 @@ fault(
 )
 fault(
     "neutron-server-wrong-password-of-nova",
-    configured("neutron_server", "neutron.conf", wrong_password("nova")),
+    configured("neutron_rpc_server", "neutron.conf", wrong_password("nova")),
     "boot",
     "neutron-server",
 )

@@ -2,14 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cloud of kolla under test: its host, and the variables with which its operator starts a run."""
+"""The cloud of kolla under test: its hosts, its variant, and the variables with which its operator starts a run."""
 
 from __future__ import annotations
 
-from lab_under_test import HOSTS, INVENTORY
+from lab_under_test import DIRECTORY, HOSTS, INVENTORY
 
 HOST = next(iter(HOSTS), None)
 WHOLE = ("-i", str(INVENTORY))
-# It has no Cinder.
-USER = {"cloud": "kolla", "volume": "none"}
+HAS_CEPH = "ceph" in (DIRECTORY / "topology").read_text() if HOST else False
+# Without Ceph it has no Cinder.
+USER = {"cloud": "kolla", **({} if HAS_CEPH else {"volume": "none"})}
 OPERATOR = {**USER, "platform": "kolla", "admin_cloud": "kolla-admin"}

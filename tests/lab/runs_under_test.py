@@ -87,7 +87,7 @@ def kept_run(runs, *arguments, **variables):
     try:
         yield outcome
     finally:
-        status, output = play("cleanup", cloud="lab", run_dir=outcome.directory)
+        status, output = play("cleanup", cloud=variables.get("cloud", "lab"), run_dir=outcome.directory)
         assert status == 0, output
 
 

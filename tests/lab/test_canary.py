@@ -7,22 +7,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from itertools import pairwise
 
 import pytest
+from canary_under_test import TOP, WHEELS, WHEELS_ALONE, bring_wheels, ended_on, runs_on
 from lab_under_test import DIRECTORY, GROUPS, INVENTORY, until
 from prometheus import watching
 from runs_under_test import play
-from tree import ROOT
 
 HOST = GROUPS["controller"][0]
 NAME = "stackproof-canary"
-TOP = "/var/lib/stackproof-canary"
 METRICS = "/var/lib/canary-metrics"
-WHEELS = "/var/lib/canary-wheels"
 # So many seconds between the begin of two runs: they follow each other at once.
 EVERY = "1s"
 KEPT = 20
@@ -33,7 +29,7 @@ OPTIONS = {
     "canary_every": EVERY,
     "canary_keep_passed": 2,
     "canary_metrics": METRICS,
-    "canary_pip_options": ["--no-index", "--find-links", WHEELS],
+    "canary_pip_options": WHEELS_ALONE,
 }
 
 # The packages are installed, and each run takes its time.
@@ -49,18 +45,9 @@ def host(lab_hosts):
     return lab_hosts[HOST]
 
 
-def bring_wheels():
-    """The lab's hosts reach no registry, so the packages are brought to them."""
-    folder = ROOT / ".cache" / "canary-wheels"
-    packages = ["ansible-core>=2.19,<2.23", "openstacksdk>=4.0,<5", "jmespath>=1.0,<2"]
-    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", f"--dest={folder}", *packages], check=True)
-    copy = ["ansible", HOST, "-i", INVENTORY, "--become", "-m", "copy", "-a", f"src={folder}/ dest={WHEELS}/"]
-    subprocess.run(copy, check=True, stdout=subprocess.DEVNULL)
-
-
 @pytest.fixture(scope="module", autouse=True)
 def installed(host):
-    bring_wheels()
+    bring_wheels(HOST)
     assert host.run(f"mkdir -p {METRICS}").rc == 0
     status, output = canary()
     assert status == 0, output
@@ -69,16 +56,6 @@ def installed(host):
     status, output = canary(canary_state="absent")
     host.run(f"rm -rf {METRICS} {WHEELS}")
     assert status == 0, output
-
-
-def runs_on(host):
-    """The records of the canary's runs, oldest first."""
-    paths = host.run(f"ls -d {TOP}/runs/2*/run.json").stdout.split()
-    return [json.loads(text) for path in paths if (text := host.run(f"cat {path}").stdout)]
-
-
-def ended_on(host):
-    return [record for record in runs_on(host) if record["finished"]]
 
 
 def history_of(host):
