@@ -41,6 +41,12 @@ options:
       - A key of OSProfiler (C(hmac_keys)) that the cloud's services accept. With it the request is traced through all
         services that have OSProfiler enabled.
     type: str
+  dataplane:
+    description:
+      - Whether the guest also checks its path to a second one, for the stage dataplane. Both servers are then in a
+        group of servers, whose policy is C(soft-anti-affinity).
+    type: bool
+    default: false
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -187,15 +193,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
+    JsonObject,
+    describe,
+    make_server,
+    ports_of,
+    wait_until_active,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import addresses_of
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, failure_of
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import server as server_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import failed_build
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
@@ -203,7 +214,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     Flavor,
     Image,
     ImageDetails,
-    Server,
     ServerEvent,
     VolumeDetails,
 )
@@ -220,11 +230,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.waiti
 EVENT_SECONDS = 1
 # Since this version a server can be sent to a host.
 HOST_SINCE = "2.74"
+# Since this version a server group has one policy.
+POLICY_SINCE = "2.64"
 HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or leave out stackproof_host."
 GIB = 1 << 30
-
-# A part of a request or an answer
-JsonObject = dict[str, Any]
 
 
 def needs_of(image: Image | None) -> tuple[int, int]:
@@ -274,6 +283,8 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     nonces = guest.nonces(run.id, run.record.started)
     image, network = needed(stage)
     script = guest.user_data(nonces.user_data)
+    if params["dataplane"]:
+        script += dataplane.script_for(stage, dataplane.FIRST)
     body = {
         "name": name,
         "flavorRef": flavor.id,
@@ -338,7 +349,7 @@ def finished_events(
 
     def look() -> Look:
         nonlocal events
-        events = server_module.events_of(nova, identity, request_id)
+        events = servers.events_of(nova, identity, request_id)
         ended = [event for event in events if event.finish_time]
         return len(ended) == len(events), f"{len(ended)} of {len(events)}", None
 
@@ -347,17 +358,10 @@ def finished_events(
     return events
 
 
-def look_at(stage: Stage[BootDetails], nova: Any, identity: str, name: str) -> Look:
-    server = server_module.read(nova, identity)
-    if server["status"] == "ERROR":
-        raise failed_build(name, server.get("fault") or {}, stage.details.request_id)
-    return server["status"] == "ACTIVE", server_module.state_of(server), server
-
-
 def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: Resource) -> None:
     cinder = stage.cloud.block_storage
     stage.begin(f"attaching the volume {volume.name}")
-    attached = server_module.read(nova, server_id)["os-extended-volumes:volumes_attached"]
+    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
     if volume.id not in [attached_volume["id"] for attached_volume in attached]:
         body = {"volumeAttachment": {"volumeId": volume.id}}
         answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
@@ -374,32 +378,6 @@ def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: 
     stage.wait(f"the volume {volume.name} to be in use", look)
 
 
-def make_server(stage: Stage[BootDetails], nova: Any, flavor: Any) -> Any:
-    name = f"{stage.run.mark}-server"
-    stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
-    body = server_body(stage, flavor, name)
-
-    def make() -> Named:
-        options = {"microversion": HOST_SINCE} if stage.params["host"] else {}
-        answer = nova.post("/servers", json={"server": body}, headers=headers_of(stage), **options)
-        return Named(answer_of(answer)["server"]["id"], name)
-
-    def find() -> Named | None:
-        # A listing by name matches patterns, so the name is compared again.
-        servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
-        own = (server["id"] for server in servers if server["name"] == name)
-        identity = next(own, None)
-        return None if identity is None else Named(identity, name)
-
-    try:
-        return stage.create("server", name, make, find)
-    except CLOUD_ERRORS as exc:
-        failure = failure_of(exc, stage.doing)
-        if not stage.params["host"] or failure.kind != "forbidden":
-            raise
-        raise refused_host(failure) from exc
-
-
 def refused_host(failure: Failure) -> StageError:
     """Return the failure of a user who may not choose the host of a server."""
     return StageError(
@@ -412,6 +390,41 @@ def refused_host(failure: Failure) -> StageError:
     )
 
 
+def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
+    """Make the server of the run, where the user has asked for it."""
+    stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
+    request: JsonObject = {"server": server_body(stage, flavor, f"{stage.run.mark}-server")}
+    if stage.params["dataplane"]:
+        request["os:scheduler_hints"] = {"group": make_server_group(stage).id}
+    options = {"microversion": HOST_SINCE} if stage.params["host"] else {}
+    try:
+        return make_server(stage, "server", request, headers_of(stage), **options)
+    except CLOUD_ERRORS as exc:
+        failure = failure_of(exc, stage.doing)
+        if not stage.params["host"] or failure.kind != "forbidden":
+            raise
+        raise refused_host(failure) from exc
+
+
+def make_server_group(stage: Stage[BootDetails]) -> Any:
+    """Make the group of both servers: Nova puts them on two hosts if it can."""
+    nova = stage.cloud.compute
+    name = f"{stage.run.mark}-server-group"
+    body = {"server_group": {"name": name, "policy": "soft-anti-affinity"}}
+
+    def make() -> Named:
+        answer = nova.post("/os-server-groups", json=body, microversion=POLICY_SINCE)
+        return Named(answer_of(answer)["server_group"]["id"], name)
+
+    def find() -> Named | None:
+        groups = answer_of(nova.get("/os-server-groups"))["server_groups"]
+        own = (group["id"] for group in groups if group["name"] == name)
+        identity = next(own, None)
+        return None if identity is None else Named(identity, name)
+
+    return stage.create("server_group", name, make, find)
+
+
 def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:
     """Return the headers by which the request is known in the logs, and by OSProfiler if there is a key."""
     headers, key = {"X-OpenStack-Request-ID": stage.details.request_id}, stage.params["profiler_key"]
@@ -422,30 +435,12 @@ def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:
     return headers
 
 
-def follow(stage: Stage[BootDetails], nova: Any, server: Any) -> None:
+def follow(stage: Stage[BootDetails], nova: Any, server: Named) -> None:
     """Wait until the server is active, and give it what it still needs."""
-    active = stage.wait(f"the server {server.name} to be active", lambda: look_at(stage, nova, server.id, server.name))
-    # A cloud that ignores the filter lists the ports of others, too.
-    ports = [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
+    active = wait_until_active(stage, server)
+    ports = ports_of(stage, server)
     stage.details = replace(stage.details, server=describe(active, ports))
     connect(stage, nova, server, ports)
-
-
-def describe(server: JsonObject, ports: list[Any]) -> Server:
-    """Return the server's place and addresses, as the record has them."""
-    addresses: list[str] = []
-    for port in ports:
-        addresses += addresses_of(port)
-    facts = {
-        "id": server["id"],
-        "zone": server.get("OS-EXT-AZ:availability_zone"),
-        "host": server.get("OS-EXT-SRV-ATTR:host"),
-        "host_id": server.get("hostId"),
-        "launched": server.get("OS-SRV-USG:launched_at"),
-        "ports": [port.id for port in ports],
-        "fixed_ips": addresses,
-    }
-    return codec.from_json(Server, facts, "server")
 
 
 def connect(stage: Stage[BootDetails], nova: Any, server: Any, ports: list[Any]) -> None:
@@ -479,7 +474,7 @@ def act(stage: Stage[BootDetails]) -> None:
     stage.details = replace(
         stage.details, requested_zone=stage.params["availability_zone"], requested_host=stage.params["host"]
     )
-    server = make_server(stage, nova, flavor)
+    server = make_own_server(stage, flavor)
     # The answer names the request as the server's own records know it.
     local_id = next((call.request_id for call in reversed(stage.calls) if call.method == "POST"), None)
     try:
@@ -497,6 +492,7 @@ def main() -> None:
         "availability_zone": {"type": "str"},
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},
+        "dataplane": {"type": "bool", "default": False},
     }
     run_stage(StageName.BOOT, act, BootDetails(), options, timeout=300)
 

@@ -165,7 +165,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.choices 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import LOST_IMAGE, lost_image
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import LOST_IMAGE, lost_image
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Image, ImageDetails
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName

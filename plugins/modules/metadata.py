@@ -48,8 +48,8 @@ notes:
 seealso:
   - module: stackproof.provision.boot
     description: The stage before.
-  - module: stackproof.provision.report
-    description: Ends the run.
+  - module: stackproof.provision.dataplane
+    description: The stage after, if it is asked for.
   - module: stackproof.provision.cleanup
     description: Removes the resources of the stages.
 """
@@ -183,8 +183,8 @@ from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, networking, reach
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     Attempt,
@@ -204,26 +204,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record impor
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
 
-# The compute host reads a console for us, which costs more than a look at a state. A guest takes seconds for each of
-# its steps; one that has taken long so far is looked at more rarely still.
-CONSOLE_PERIOD = 1
-CONSOLE_LONGEST = 5
-PART_OF_WAIT = 0.1
 # The owner of the port by which OVN serves the metadata of a network
 OVN_METADATA = "network:distributed"
 NO_ROUTER = "The guest finds nobody who routes to its metadata."
-
-
-def console_pace(waited: float) -> float:
-    return min(max(CONSOLE_PERIOD, waited * PART_OF_WAIT), CONSOLE_LONGEST)
-
-
-def read_console(nova: Any, server_id: str) -> str:
-    answer = nova.post(f"/servers/{server_id}/action", json={"os-getConsoleOutput": {}}, repeat=True)
-    if answer.status_code == 404:
-        return ""  # the guest has not been started yet, or keeps no console
-    output: str = answer_of(answer)["output"] or ""
-    return output
 
 
 def follow_guest(stage: Stage[MetadataDetails], server: Resource, nonces: guest.Nonces) -> GuestReport:

@@ -71,6 +71,10 @@ options:
     type: str
     choices: [nova, precreated]
     default: nova
+  dataplane:
+    description: Whether this stage creates ports for two servers, for the stage dataplane.
+    type: bool
+    default: false
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -296,13 +300,14 @@ def allocate_address(stage: Stage[NetworkDetails], external: Any) -> None:
     stage.details = replace(stage.details, floating_ip=address)
 
 
-def make_port(stage: Stage[NetworkDetails], network: Any, group: Any) -> None:
+def make_port(stage: Stage[NetworkDetails], kind: str, network: Any, group: Any) -> tuple[str, ...]:
+    """Make a port for a server, and return its addresses."""
     neutron = stage.cloud.network
     groups = {"security_group_ids": [group.id]} if group else {}
     port = make_marked(
-        stage, "port", neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
+        stage, kind, neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
     )
-    stage.details = replace(stage.details, fixed_ips=addresses_of(port))
+    return addresses_of(port)
 
 
 def check_options(params: Params) -> None:
@@ -346,8 +351,11 @@ def act(stage: Stage[NetworkDetails]) -> None:
         make_router(stage, subnet.id, external and external.id)
     if external is not None:
         allocate_address(stage, external)
-    if params["port"] == "precreated":
-        make_port(stage, network, group)
+    if params["port"] == "precreated" or params["dataplane"]:
+        stage.details = replace(stage.details, fixed_ips=make_port(stage, "port", network, group))
+    if params["dataplane"]:
+        # Each guest has the other one's address in its user data.
+        stage.details = replace(stage.details, second_fixed_ips=make_port(stage, "second_port", network, group))
 
 
 def main() -> None:
@@ -366,6 +374,7 @@ def main() -> None:
         "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
         "external_network": {"type": "str"},
         "port": {"type": "str", "choices": stage_options.PORTS, "default": "nova"},
+        "dataplane": {"type": "bool", "default": False},
     }
     run_stage(StageName.NETWORK, act, NetworkDetails(), options, timeout=120)
 

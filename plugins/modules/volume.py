@@ -152,7 +152,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import o
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.failures import failed_volume
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import failed_volume
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.volume import messages_about
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Volume, VolumeDetails

@@ -111,7 +111,8 @@ def with_less(record, tier):
     record.update(hosts=[], logs=[], errors=[])
     if tier == 0:
         record.update(agents=[], other_boots=None)
-        instance = record["instance"]
+        # A run that failed before its boot has none.
+        instance = record.get("instance")
         if instance:
             instance.update(claimed_on=[], allocations=None)
             instance["server"]["host"] = None

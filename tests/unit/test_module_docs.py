@@ -20,6 +20,7 @@ STAGES = {
     "volume": "Fourth",
     "boot": "Fifth",
     "metadata": "Sixth",
+    "dataplane": "Seventh",
 }
 HOST_TRUTHS = (
     "domain_info",

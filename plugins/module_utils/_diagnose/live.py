@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._collect.api.failures import LOST_IMAGE, failed_build, failed_volume, lost_image, refused_volume
+from .._cloud.failures import LOST_IMAGE, failed_build, failed_volume, lost_image, refused_volume
 from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._collect.api.operation import (
     Action,

@@ -59,8 +59,8 @@ def missing_in_record(run: Run) -> list[Entry]:
 
     A stage that failed or was interrupted may have begun what it could not record.
     """
-    good = {stage.stage for stage in run.record.stages if stage.status in (StageStatus.OK, StageStatus.SKIPPED)}
-    if good != set(STAGES):
+    ended = {stage.stage: stage.status for stage in run.record.stages}
+    if StageStatus.FAILED in ended.values() or not ended.keys() >= set(STAGES):
         return []
     known = recorded(run)
     return [

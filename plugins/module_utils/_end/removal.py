@@ -98,6 +98,11 @@ def find_address(cloud: Any, name: str) -> list[JsonObject]:
     return [address for address in addresses if address["description"] == name]
 
 
+def find_server_group(cloud: Any, name: str) -> list[JsonObject]:
+    groups = answer_of(cloud.compute.get("/os-server-groups"))["server_groups"]
+    return [group for group in groups if group["name"] == name]
+
+
 def read_interface(cloud: Any, identity: str) -> JsonObject:
     router, subnet = identity.split("/")
     ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
@@ -150,8 +155,11 @@ def delete_for_good(cloud: Any, identity: str) -> None:
 
 KINDS: dict[Any, Kind] = {
     "server": plain(0, "compute", "/servers", "server"),
+    "second_server": plain(0, "compute", "/servers", "server"),
     "floating_ip": plain(0, "network", "/floatingips", "floatingip")._replace(find=find_address),
     "port": plain(1, "network", "/ports", "port"),
+    "second_port": plain(1, "network", "/ports", "port"),
+    "server_group": plain(1, "compute", "/os-server-groups", "server_group")._replace(find=find_server_group),
     "router_interface": Kind(1, read_interface, find_interface, delete_interface),
     "image": plain(2, "image", "/images", "image"),
     "volume": plain(2, "block_storage", "/volumes", "volume")._replace(delete=delete_volume),

@@ -60,6 +60,15 @@ class Case:
         return places.host_of(self.record)
 
     @cached_property
+    def second_host(self) -> str | None:
+        """Return the host of the second server, which a run has that checks the paths between two."""
+        return places.second_host_of(self.record)
+
+    def is_far(self, host: str) -> bool:
+        """Return whether a compute host has none of the run's servers, so that its wires carry nothing of them."""
+        return self.instance_host is not None and host not in (self.instance_host, self.second_host)
+
+    @cached_property
     def back_end(self) -> str | None:
         """Return the back end of Neutron, if it is known."""
         return places.back_end_of(self.record)

@@ -26,7 +26,8 @@ def with_skipped(record: Record) -> tuple[Stage, ...]:
     """Return the stages in their order; each that did not run, because one failed before it, is marked as skipped."""
     failed = record.failed_stage
     reason = f"the stage {failed.stage} failed before" if failed else "the run broke off before"
-    return tuple(record.stage(name) or Stage.skipped(name, reason) for name in STAGES)
+    every = [*STAGES, *(stage.stage for stage in record.stages if stage.stage not in STAGES)]
+    return tuple(record.stage(name) or Stage.skipped(name, reason) for name in every)
 
 
 def has_failed(record: Record) -> bool:

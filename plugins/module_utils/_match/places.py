@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable
 
 from .._model.instance import Network, Server
 from .._model.record import Instance, Record
+from .._model.words import StageName
 
 
 def is_on(server: Server, names: Collection[str]) -> bool:
@@ -22,7 +23,12 @@ def is_on(server: Server, names: Collection[str]) -> bool:
     """
     if server.host or not server.host_id:
         return server.host in names
-    return any(hashlib.sha224(f"{server.project_id}{name}".encode()).hexdigest() == server.host_id for name in names)
+    return is_hash_of(server.host_id, server.project_id, names)
+
+
+def is_hash_of(host_id: str, project: str, names: Iterable[str]) -> bool:
+    """Return whether Nova shows the users of a project this for a host with one of these names."""
+    return any(hashlib.sha224(f"{project}{name}".encode()).hexdigest() == host_id for name in names)
 
 
 def host_of(record: Record) -> str | None:
@@ -32,6 +38,20 @@ def host_of(record: Record) -> str | None:
     for host in record.hosts:
         names = {host.host, *(host.facts.get("names") or [])}
         if host.facts.get("domain") or (record.instance and is_meant_for(record.instance, names)):
+            return host.host
+    return None
+
+
+def second_host_of(record: Record) -> str | None:
+    """Return the inventory's name of the host of the second server; None if there is none, or it is not known."""
+    server = record.stage_or_skipped(StageName.DATAPLANE).details.get("server") or {}
+    if not server or record.instance is None:
+        return None
+    for host in record.hosts:
+        names = {host.host, *(host.facts.get("names") or [])}
+        if server.get("host") in names or is_hash_of(
+            server.get("host_id") or "", record.instance.server.project_id, names
+        ):
             return host.host
     return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .codec import Seconds, omitted
-from .words import AttemptStatus
+from .words import AttemptStatus, CheckStatus
 
 
 @dataclass(frozen=True)
@@ -110,11 +110,15 @@ class ImageDetails(Details):
 
 @dataclass(frozen=True)
 class NetworkDetails(Details):
-    """The maker of the port, and the addresses. no_security_group: why there is none."""
+    """The maker of the port, and the addresses. no_security_group: why there is none.
+
+    fixed_ips, second_fixed_ips: of the ports that the run has made for its servers.
+    """
 
     port: Optional[str] = omitted()
     floating_ip: Optional[str] = omitted()
     fixed_ips: Optional[tuple[str, ...]] = omitted()
+    second_fixed_ips: Optional[tuple[str, ...]] = omitted()
     no_security_group: Optional[str] = omitted()
 
 
@@ -268,3 +272,37 @@ class MetadataDetails(Details):
     guest: Optional[GuestReport] = omitted()
     lease_is_port_address: Optional[bool] = omitted()
     reached: Optional[Reached] = omitted()
+
+
+# dataplane
+
+
+@dataclass(frozen=True)
+class PathCheck:
+    """What one guest found on its way to the other, or elsewhere.
+
+    source, target: the guests, first or second; no target for what is outside the run. value: what was measured, such
+    as the largest packet, in bytes. expected: what it should be.
+    """
+
+    check: str
+    source: str
+    target: Optional[str]
+    status: CheckStatus
+    text: str
+    seconds: Optional[Seconds] = omitted()
+    value: Optional[float] = omitted()
+    expected: Optional[float] = omitted()
+
+
+@dataclass(frozen=True)
+class DataplaneDetails(Details):
+    """The second server, whether it is on another host than the first, and what each guest found.
+
+    spread: None where the user cannot see the hosts.
+    """
+
+    request_id: Optional[str] = omitted()
+    server: Optional[Server] = omitted()
+    spread: Optional[bool] = omitted()
+    checks: Optional[tuple[PathCheck, ...]] = omitted()

@@ -256,7 +256,7 @@ class Record:
     finished: when it ended, null until then.
     duration_s: from start to end, null until then.
     verdict: the result, the reason, and for a failure the component, the host, the confidence and the evidence.
-    stages: the six stages in their order, each with its resources, requests, waits and its error.
+    stages: the stages in their order, each with its resources, requests, waits and its error.
     hosts: each host with its clock, its facts, the reads that failed, its checks, and its examination after a failure.
     flows: each flow with its steps, their status, time and evidence, and its coverage by access.
     thresholds: each limit, what it measured, and whether it holds.

@@ -74,6 +74,10 @@ class Code(Word):
     PROVIDER_MISSING = "provider_missing"
     DHCP_NOT_CARRIED = "dhcp_not_carried"
     DHCP_UNANSWERED = "dhcp_unanswered"
+    PATH_LOST = "path_lost"
+    PATH_NARROW = "path_narrow"
+    PATH_SHUT = "path_shut"
+    PATH_OPEN = "path_open"
     SERVICE_NOT_REPORTING = "service_not_reporting"
     SERVICE_DISABLED = "service_disabled"
     API_ERROR = "api_error"
@@ -128,6 +132,10 @@ KINDS = {
     Code.PROVIDER_MISSING: Kind.NOT_REPORTING,
     Code.DHCP_NOT_CARRIED: Kind.FAILED_AT,
     Code.DHCP_UNANSWERED: Kind.FAILED_AT,
+    Code.PATH_LOST: Kind.FAILED_AT,
+    Code.PATH_NARROW: Kind.FAILED_AT,
+    Code.PATH_SHUT: Kind.FAILED_AT,
+    Code.PATH_OPEN: Kind.REPORT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
     Code.SERVICE_DISABLED: Kind.DISABLED,
     Code.API_ERROR: Kind.ANSWER,
@@ -149,7 +157,7 @@ class Symptom:
     answered: whether the peer itself answered. only_from_here: whether the peer answers other hosts.
     carriers: the components that carry the message of a missing step. times: how many messages
     wait, or packets were dropped.
-    offset_s: by how much a clock is ahead. sizes: the MTU of a link, and the one that it should have.
+    offset_s: by how much a clock is ahead. sizes: the MTU of a link, or the largest packet, and what it should be.
     The fields after these are what its sentence needs.
     """
 

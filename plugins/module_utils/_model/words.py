@@ -33,6 +33,7 @@ class StageName(Word):
     VOLUME = "volume"
     BOOT = "boot"
     METADATA = "metadata"
+    DATAPLANE = "dataplane"
     REMOVAL = "removal"
 
 

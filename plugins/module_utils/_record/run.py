@@ -32,8 +32,9 @@ from .errors import MALFORMED, StageError
 from .ledger import LONGEST_RECORD, ForeignFileError, Ledger, own_text, private, regular
 from .masking import words_of
 
-# The removal of what a run has made is recorded as a stage of its own, beside these.
-STAGES = tuple(name for name in ORDER if name is not StageName.REMOVAL)
+# The stages of every run. The paths between two guests are checked if a user asks for it; the removal of what a run has
+# made is recorded as a stage of its own, beside these.
+STAGES = tuple(name for name in ORDER if name not in (StageName.DATAPLANE, StageName.REMOVAL))
 # The link to the newest run
 LATEST = "latest"
 RUN_ID = re.compile(RUN_ID_PATTERN)
@@ -157,7 +158,7 @@ class Run:
     def put_stage(self, stage: Stage) -> None:
         """Write a stage's record, and replace an older one of the same stage."""
         others = [other for other in self.record.stages if other.stage is not stage.stage]
-        in_order = sorted([*others, stage], key=lambda each: STAGES.index(each.stage))
+        in_order = sorted([*others, stage], key=lambda each: ORDER.index(each.stage))
         self.update(stages=tuple(in_order))
         self.save()
 

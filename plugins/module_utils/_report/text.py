@@ -21,6 +21,7 @@ from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
 from . import finding
 from .messages.words import plural
+from .paths import rows_of
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
 CONTROL_MARKS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
@@ -80,6 +81,7 @@ def run_lines(record: Record, directory: str) -> list[str]:
     lines = ["", f"Run {record.run_id} on {record.cloud}", "", f"  {'stage':<10} {'result':<8} seconds"]
     lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
     lines += slowest_lines(record)
+    lines += path_lines(record)
     lines += host_lines(record)
     lines += [f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}" for limit in record.thresholds]
     lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
@@ -173,6 +175,13 @@ def host_lines(record: Record) -> list[str]:
             lines.append(f"    {state_of(host)}: {host.reason}")
         lines += [f"    {line}" for line in lines_of_checks(host.checks)]
     return lines
+
+
+def path_lines(record: Record) -> list[str]:
+    """Return a line for each check of a path between two guests."""
+    rows = rows_of(record)
+    lines = ["", "  paths between the guests"] if rows else []
+    return [*lines, *(f"  {row.status.replace('_', ' '):<8} {row.route}: {row.text}" for row in rows)]
 
 
 def state_of(host: Host) -> str:

@@ -105,6 +105,7 @@ COLLECTIONS = {
     f"/volume/v3/{PROJECT}/attachments": ("attachment", {"status": "attached"}),
     "/compute/v2.1/servers": ("server", template("server")),
     "/compute/v2.1/flavors": ("flavor", template("flavors")[0]),
+    "/compute/v2.1/os-server-groups": ("server_group", {"name": ""}),
 }
 # What is always the same, without and with a token
 PUBLIC = {"/network": "neutron versions", "/image": "glance versions", "/compute/v2.1": "nova v2.1"}
@@ -123,7 +124,7 @@ class FakeCloud:
         self.password, self.tokens, self.token_life = secrets.token_urlsafe(12), [], timedelta(hours=1)
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
-        self.console, self.states, self.bodies, self.watchers = "", {}, [], []
+        self.console, self.states, self.bodies, self.hints, self.watchers = "", {}, [], [], []
         # Compute hosts of hosts_by_hand
         self.hosts = None
         self.connections = set()
@@ -317,7 +318,7 @@ class FakeCloud:
         return 200, {}, shown(word, thing)
 
     def _listing(self, collection, query):
-        plural = collection.rpartition("/")[2].replace("-", "_").replace("types", "volume_types")
+        plural = collection.rpartition("/")[2].removeprefix("os-").replace("-", "_").replace("types", "volume_types")
         asked = {name: [] for name, _value in query if name not in self.ignored}
         for name, value in query:
             if name in asked:
@@ -364,6 +365,8 @@ class FakeCloud:
     def _make(self, collection, word, request):
         fields = request.body if word == "image" else request.body[word]
         self.bodies.append((word, fields))
+        if word == "server":
+            self.hints.append(request.body.get("os:scheduler_hints"))
         plural = collection.rpartition("/")[2]
         states = [{"status": state} if isinstance(state, str) else state for state in self.states.get(plural, [])]
         thing = self.put(plural, **fields, **({"_states": states} if states else {}))

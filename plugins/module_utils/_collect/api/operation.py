@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Annotated, Any, Optional, Union
 
+from ..._cloud import servers
 from ..._cloud.connection import answer_of
 from ..._model.codec import Key, from_json
 from ..._model.details import ServerEvent
 from ..._model.operation import CREATED
 from ..._record.errors import StageError
-from . import server as server_module
 from .answers import OF_COMPUTE, VolumeAnswer
 from .volume import messages_about
 
@@ -200,10 +200,10 @@ def of_server(cloud: Any, identity: str, request: str | None = None) -> ServerOp
     server = from_json(LiveServer, answer["server"], "the server")
     listed = answer_of(nova.get(f"/servers/{identity}/os-instance-actions"))["instanceActions"]
     actions = [from_json(Action, action, "an action of the server") for action in listed]
-    action = chosen(actions, server, server_module.is_busy(answer["server"]), request)
-    events = server_module.events_of(nova, identity, action.request_id) if action else ()
+    action = chosen(actions, server, servers.is_busy(answer["server"]), request)
+    events = servers.events_of(nova, identity, action.request_id) if action else ()
     return ServerOperation(
-        server, server_module.state_of(answer["server"]), action, events, lost_volume(cloud.block_storage, server)
+        server, servers.state_of(answer["server"]), action, events, lost_volume(cloud.block_storage, server)
     )
 
 

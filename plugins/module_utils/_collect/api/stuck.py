@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Optional
 
 from ..._cloud.connection import answer_of
+from ..._cloud.failures import LOST_IMAGE
+from ..._cloud.servers import is_busy, state_of
 from ..._model.codec import Key, from_json
 from ..._model.stuck import StuckThing
 from ..._record.clock import seconds_of
 from ..._record.masking import words_of
 from .answers import OF_COMPUTE
-from .failures import LOST_IMAGE
-from .server import is_busy, state_of
 
 ERROR = "ERROR"
 # Servers do not stay in these statuses, and no server keeps a task.

@@ -20,6 +20,7 @@ from . import (
     chains,
     cloud,
     configuration,
+    dataplane,
     fronts,
     guest,
     hosts,
@@ -58,6 +59,7 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     logs.errors,
     guest.console,
     guest.metadata,
+    dataplane.paths,
     steps.missing,
 )
 

@@ -94,8 +94,7 @@ def is_usual(report: OwnReport, is_replicated: bool) -> bool:
 
 def is_far_link(report: OwnReport, host: Host, case: Case) -> bool:
     """Return whether it is the wire of another compute host, which carries nothing of this instance."""
-    is_elsewhere = case.instance_host not in (None, host.host)
-    return report.kind == How.LINK and is_elsewhere and is_compute_host(host)
+    return report.kind == How.LINK and case.is_far(host.host) and is_compute_host(host)
 
 
 def is_compute_host(host: Host) -> bool:

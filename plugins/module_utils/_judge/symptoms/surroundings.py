@@ -101,9 +101,7 @@ def links(case: Case) -> list[Symptom]:
     """Return links that are smaller than those of the same name on similar hosts, or than the network needs."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
-        is_elsewhere = case.instance_host not in (None, host.host) and is_compute_host(host)
-        # The wires of another compute host carry nothing of this instance.
-        if not is_elsewhere:
+        if not (case.is_far(host.host) and is_compute_host(host)):
             symptoms += small_links(case, host)
     return symptoms
 

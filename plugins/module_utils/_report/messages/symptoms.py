@@ -270,6 +270,26 @@ def dhcp_unanswered(_symptom: Symptom) -> Forms:
     return ("no answer to its DHCP requests",)
 
 
+def path_lost(symptom: Symptom) -> Forms:
+    return f"its packets to {symptom.reported[0]} are lost on the data network", "its packets are lost"
+
+
+def path_narrow(symptom: Symptom) -> Forms:
+    largest, needed = symptom.sizes
+    short = f"its packets over {largest} bytes are lost"
+    return f"{short} on the way to {symptom.reported[0]}; its interface sends {needed}", short
+
+
+def path_shut(symptom: Symptom) -> Forms:
+    short = f"TCP port {symptom.port} does not answer"
+    return f"{short}, though the security group opens it", short
+
+
+def path_open(symptom: Symptom) -> Forms:
+    short = f"lets TCP port {symptom.port} in"
+    return f"{short}, which the security group does not open", short
+
+
 def service_not_reporting(symptom: Symptom) -> Forms:
     text = "not reporting to the cloud"
     return (f"{text} since {symptom.last_report}", text) if symptom.last_report else (text,)
@@ -362,6 +382,10 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PROVIDER_MISSING: provider_missing,
     Code.DHCP_NOT_CARRIED: dhcp_not_carried,
     Code.DHCP_UNANSWERED: dhcp_unanswered,
+    Code.PATH_LOST: path_lost,
+    Code.PATH_NARROW: path_narrow,
+    Code.PATH_SHUT: path_shut,
+    Code.PATH_OPEN: path_open,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
     Code.SERVICE_DISABLED: service_disabled,
     Code.API_ERROR: api_error,

@@ -14,6 +14,7 @@ from ..._model.flow import FollowedFlow
 from ..._model.record import EarlierRun, Record
 from ..._model.words import View
 from .. import frame
+from ..paths import PathRow, rows_of
 from ..sequence.drawing import Picture, legend_of_page
 from . import boot, chains, coverage, earlier, hosts, stages, steps, verdict
 from .requests import SlowCall, StageRequests, of_stage, slowest
@@ -31,6 +32,7 @@ class Page:
     flow: steps.Guide | None
     story: steps.Story | None
     coverage: list[coverage.Table]
+    paths: list[PathRow]
     hosts: list[hosts.HostCard]
     slowest: list[SlowCall]
     requests: list[StageRequests]
@@ -67,6 +69,7 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
         flow=None if guide is None else steps.guide(guide),
         story=None if story is None else steps.story(story),
         coverage=tables,
+        paths=rows_of(record),
         hosts=cards,
         slowest=slowest(record),
         requests=counts,

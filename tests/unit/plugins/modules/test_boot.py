@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import server as server_module
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import BootDetails, Image
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
@@ -83,7 +83,7 @@ def body(go):
         go("network", port=port, network=network)
         go("volume", source=volume)
         run = Run(build.directory)
-        params = {"attach": "at_boot", "availability_zone": None, "host": None, **options}
+        params = {"attach": "at_boot", "availability_zone": None, "host": None, "dataplane": False, **options}
         stage = Stage(StageName.BOOT, run, {"timeout": 9, **params}, BootDetails())
         return module.server_body(stage, SimpleNamespace(id="flavor-1"), NAME), run
 
@@ -381,4 +381,4 @@ def test_check_mode_makes_nothing(go, cloud):
     ],
 )
 def test_a_state_is_one_short_text(server, text):
-    assert server_module.state_of(server) == text
+    assert servers.state_of(server) == text

@@ -8,20 +8,20 @@ from __future__ import annotations
 import socket
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
 from ansible_collections.stackproof.provision.plugins.module_utils._act import reach
-from ansible_collections.stackproof.provision.plugins.modules import metadata as module
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(module, "CONSOLE_PERIOD", 0.01)
+    monkeypatch.setattr(console_module, "CONSOLE_PERIOD", 0.01)
 
 
 @pytest.mark.parametrize(("waited", "pace"), [(0, 0.01), (2, 0.2), (30, 3), (50, 5), (290, 5)])
 def test_a_guest_that_takes_long_is_looked_at_more_rarely(waited, pace):
-    assert module.console_pace(waited) == pytest.approx(pace)
+    assert console_module.console_pace(waited) == pytest.approx(pace)
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
-from ..._cloud.connection import answer_of
-from ..._cloud.errors import CLOUD_ERRORS
-from ..._model import codec
-from ..._model.details import ServerEvent
+from .._cloud.connection import answer_of
+from .._cloud.errors import CLOUD_ERRORS
+from .._model import codec
+from .._model.details import ServerEvent
 
 POWER: Mapping[Any, str] = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
 # An operation has some five events.
@@ -31,7 +31,7 @@ JsonObject = dict[str, Any]
 class EventAnswer(ServerEvent):
     """An event as Nova answers it."""
 
-    host_id: Annotated[Optional[str], codec.Key("hostId")] = None
+    host_id: Annotated[str | None, codec.Key("hostId")] = None
 
 
 def read(nova: Any, identity: str) -> JsonObject:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._record.errors import StageError
-from ..._record.masking import words_of
+from .._record.errors import StageError
+from .._record.masking import words_of
 
 # The states from which no image becomes active
 LOST_IMAGE = ("killed", "deleted", "deactivated")

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Make a server, and wait until it is active."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .._cloud import servers
+from .._cloud.connection import answer_of
+from .._cloud.failures import failed_build
+from .._model import codec
+from .._model.details import Server
+from .._record.waiting import Look
+from .networking import addresses_of
+from .stage import Named, Stage
+
+# A part of a request or an answer
+JsonObject = dict[str, Any]
+
+
+def make_server(stage: Stage[Any], kind: str, request: JsonObject, headers: Mapping[str, Any], **options: Any) -> Named:
+    """Make a server of the run. request: the body of the request, with its name. options: of the request itself."""
+    nova, name = stage.cloud.compute, request["server"]["name"]
+
+    def make() -> Named:
+        answer = nova.post("/servers", json=request, headers=headers, **options)
+        return Named(answer_of(answer)["server"]["id"], name)
+
+    def find() -> Named | None:
+        # A listing by name matches patterns, so the name is compared again.
+        servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
+        own = (server["id"] for server in servers if server["name"] == name)
+        identity = next(own, None)
+        return None if identity is None else Named(identity, name)
+
+    made: Named = stage.create(kind, name, make, find)
+    return made
+
+
+def wait_until_active(stage: Stage[Any], server: Named) -> JsonObject:
+    """Return the server as Nova describes it once it is active."""
+    nova = stage.cloud.compute
+
+    def look() -> Look:
+        found = servers.read(nova, server.id)
+        if found["status"] == "ERROR":
+            raise failed_build(server.name, found.get("fault") or {}, stage.details.request_id)
+        return found["status"] == "ACTIVE", servers.state_of(found), found
+
+    active: JsonObject = stage.wait(f"the server {server.name} to be active", look)
+    return active
+
+
+def ports_of(stage: Stage[Any], server: Named) -> list[Any]:
+    """Return the ports of a server. A cloud that ignores the filter lists those of others, too."""
+    return [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
+
+
+def describe(server: JsonObject, ports: Iterable[Any]) -> Server:
+    """Return the server's place and addresses, as the record has them."""
+    addresses: list[str] = []
+    for port in ports:
+        addresses += addresses_of(port)
+    facts = {
+        "id": server["id"],
+        "zone": server.get("OS-EXT-AZ:availability_zone"),
+        "host": server.get("OS-EXT-SRV-ATTR:host"),
+        "host_id": server.get("hostId"),
+        "launched": server.get("OS-SRV-USG:launched_at"),
+        "ports": [port.id for port in ports],
+        "fixed_ips": addresses,
+    }
+    return codec.from_json(Server, facts, "server")

@@ -1,0 +1,274 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The paths between two guests of a run: what each is asked to try, and what it shows on its console."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._model.details import NetworkDetails, PathCheck
+from .._model.words import CheckStatus, StageName
+from .._record.errors import StageError
+from . import guest
+from .stage import Stage
+
+FIRST, SECOND = "first", "second"
+# How long a guest waits for the other one's first answer, in tries of a second each. The first guest runs before the
+# second one is made.
+PATIENCE = {FIRST: 600, SECOND: 30}
+# What a guest waits for an answer on a port. An emulated guest takes a second to start the program that asks.
+PORT_SECONDS = 5
+ANSWERED_WITHIN_S = 4.0
+# The header of ICMP and of IPv4
+HEADERS = 28
+PINGS = 3
+# No service that a guest may run is there.
+SHUT_PORTS = (4022, 4023, 4024)
+
+# Appended to the user data of both guests. It needs a shell and ping, and curl or wget. Where ping can, it forbids
+# fragments; a packet of the interface's own size is sent whole in any case.
+SCRIPT = r"""
+peer=@PEER@
+now() { read -r up rest </proc/uptime; }
+show() { echo "stackproof-path: {\"nonce\": \"@NONCE@\", \"guest\": \"@GUEST@\", \"check\": \"$1\"$2}"; }
+try() { ping $whole -c 1 -W 1 -s "$1" $peer >/dev/null 2>&1; }
+answers() { try "$1" || try "$1"; }
+fetch() {
+  if command -v curl >/dev/null; then
+    LC_ALL=C curl -s -m @PORT_SECONDS@ -o /dev/null -w '%{time_connect}' "$1"
+  else
+    timeout @PORT_SECONDS@ wget -q -O /dev/null "$1"
+  fi
+} 2>/dev/null
+knock() {
+  now; from=$up; joined=$(fetch "http://$peer:$1/"); now
+  show "$2" ", \"port\": $1, \"from\": $from, \"to\": $up, \"joined\": ${joined:-null}"
+}
+largest() {
+  while read -r name to rest; do [ "$to" = 00000000 ] && device=$name; done </proc/net/route
+  read -r mtu <"/sys/class/net/${device:-$name}/mtu"
+  low=0 high=$((mtu - @HEADERS@))
+  if answers $high; then low=$high; fi
+  while [ $((high - low)) -gt 1 ]; do
+    middle=$(((low + high) / 2))
+    if answers $middle; then low=$middle; else high=$middle; fi
+  done
+  show size ", \"mtu\": $mtu, \"largest\": $((low + @HEADERS@))"
+}
+paths() {
+  whole=''
+  if ping -M do -c 1 -W 1 127.0.0.1 >/dev/null 2>&1; then whole='-M do'; fi
+  tries=0
+  until ping -c 1 -W 1 $peer >/dev/null 2>&1 || [ $tries -ge @PATIENCE@ ]; do tries=$((tries + 1)); sleep 1; done
+  output=$(ping -c @PINGS@ -W 1 $peer 2>&1)
+  count=$(echo "$output" | grep -c 'time=')
+  time=$(echo "$output" | sed -n 's/.*time=\([0-9.]*\).*/\1/p' | tail -n 1)
+  show ping ", \"answers\": $count, \"ms\": ${time:-null}"
+  if [ "$count" -gt 0 ]; then largest; fi
+@PORTS@
+  show end ""
+}
+paths &
+"""
+LINE = re.compile(r"stackproof-path: (\{.*\})")
+MOST_LINES = 100
+
+
+@dataclass(frozen=True)
+class Doors:
+    """A TCP port that the security group opens and one that it does not; None where there is no such port."""
+
+    open: int | None
+    shut: int | None
+
+
+def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
+    """Return the ports to knock at, by the rules of a security group for what comes in over IPv4."""
+    inward = [rule for rule in rules if (rule["direction"], rule["ether_type"]) == ("ingress", "IPv4")]
+    opening = [rule for rule in inward if rule["protocol"] in ("tcp", "6", None)]
+    ranges = [(rule["port_range_min"] or 1, rule["port_range_max"] or 65535) for rule in opening]
+    shut = [port for port in SHUT_PORTS if not any(low <= port <= high for low, high in ranges)]
+    return Doors(ranges[0][0] if ranges else None, shut[0] if shut else None)
+
+
+def script(guest_name: str, peer: str, nonce: str, doors: Doors | None) -> str:
+    """Return what a guest is to run after its own proof. doors: None where no security group holds."""
+    knocks = [("open", doors.open), ("shut", doors.shut)] if doors else []
+    lines = [f"  knock {port} {name}" for name, port in knocks if port is not None]
+    values = {
+        "PEER": peer,
+        "NONCE": nonce,
+        "GUEST": guest_name,
+        "HEADERS": HEADERS,
+        "PINGS": PINGS,
+        "PORT_SECONDS": PORT_SECONDS,
+        "PATIENCE": PATIENCE[guest_name],
+        "PORTS": "\n".join(lines) or "  :",
+    }
+    text = SCRIPT
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
+
+
+def script_for(stage: Stage[Any], guest_name: str) -> str:
+    """Return the script of one of the run's guests, by the ports and the security group of its network stage."""
+    network = stage.details_of(StageName.NETWORK, NetworkDetails)
+    peers = network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
+    peer = next((address for address in peers or () if ":" not in address), None)
+    if peer is None:
+        message = "the ports of the guests have no IPv4 addresses"
+        raise StageError("invalid", message, hint="Run the stage network with dataplane, on a network with IPv4.")
+    group = stage.resource("security_group")
+    doors = None
+    if group:
+        # A cloud that ignores the filter lists the rules of others, too.
+        rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
+        doors = doors_of(rule for rule in rules if rule["security_group_id"] == group.id)
+    nonces = guest.nonces(stage.run.id, stage.run.record.started)
+    return script(guest_name, peer, nonces.user_data, doors)
+
+
+# What consoles show
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a guest has shown: its lines by their check, and whether it has come to its end."""
+
+    guest: str
+    lines: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def ended(self) -> bool:
+        return "end" in self.lines
+
+    @property
+    def failed(self) -> bool:
+        return any(check.status == CheckStatus.FAILED for check in checks_of(self))
+
+
+def read(console: str, guest: str, nonce: str) -> Shown:
+    """Return what a console shows of the paths. A guest may write anything, so only lines with its nonce count."""
+    lines: dict[str, Mapping[str, Any]] = {}
+    for match in LINE.finditer(console):
+        try:
+            found = json.loads(match[1])
+        except (ValueError, RecursionError):
+            continue  # another line was written into it
+        if isinstance(found, dict) and (found.get("nonce"), found.get("guest")) == (nonce, guest):
+            check = found.get("check")
+            if isinstance(check, str) and len(lines) < MOST_LINES:
+                lines.setdefault(check, found)
+    return Shown(guest, lines)
+
+
+def checks_of(shown: Shown) -> tuple[PathCheck, ...]:
+    """Return the checks that a guest has made, in their order."""
+    made = [READERS[name](shown.guest, line) for name, line in shown.lines.items() if name in READERS]
+    return tuple(made)
+
+
+def other(guest: str) -> str:
+    return SECOND if guest == FIRST else FIRST
+
+
+def number(value: Any) -> float | None:
+    """Return a number that a guest has written, or None for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e9
+    return float(value) if is_number else None
+
+
+def of_ping(guest: str, line: Mapping[str, Any]) -> PathCheck:
+    answers, took = number(line.get("answers")) or 0, number(line.get("ms"))
+    status = CheckStatus.OK if answers else CheckStatus.FAILED
+    text = f"{answers:.0f} of {PINGS} packets were answered"
+    seconds = None if took is None else took / 1000
+    return PathCheck("ping", guest, other(guest), status, text, seconds, answers, PINGS)
+
+
+def of_size(guest: str, line: Mapping[str, Any]) -> PathCheck:
+    mtu, largest = number(line.get("mtu")), number(line.get("largest"))
+    if mtu is None or largest is None:
+        return PathCheck("size", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not know its MTU")
+    is_whole = largest >= mtu
+    text = f"packets of {largest:.0f} bytes pass, as its interface sends them"
+    if not is_whole:
+        text = f"packets over {largest:.0f} bytes are lost; its interface sends {mtu:.0f}"
+    status = CheckStatus.OK if is_whole else CheckStatus.FAILED
+    return PathCheck("size", guest, other(guest), status, text, None, largest, mtu)
+
+
+def of_open(guest: str, line: Mapping[str, Any]) -> PathCheck:
+    took = seconds_between(line)
+    if took is None:
+        return PathCheck("open", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not say how long it took")
+    port, is_answered = number(line.get("port")) or 0, answered(line, took)
+    text = f"TCP port {port:.0f}, which the security group opens, {'answers' if is_answered else 'does not answer'}"
+    return PathCheck("open", guest, other(guest), passed(is_answered), text, took, port)
+
+
+def of_shut(guest: str, line: Mapping[str, Any]) -> PathCheck:
+    took = seconds_between(line)
+    if took is None:
+        return PathCheck("shut", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not say how long it took")
+    port, is_silent = number(line.get("port")) or 0, not answered(line, took)
+    text = f"TCP port {port:.0f}, which the security group does not open, {'is silent' if is_silent else 'answers'}"
+    return PathCheck("shut", guest, other(guest), passed(is_silent), text, took, port)
+
+
+def answered(line: Mapping[str, Any], took: float) -> bool:
+    """Return whether a port answered: in time, if only by a refusal, or by a connection on which nothing came."""
+    return took < ANSWERED_WITHIN_S or bool(number(line.get("joined")))
+
+
+def passed(holds: bool) -> CheckStatus:
+    return CheckStatus.OK if holds else CheckStatus.FAILED
+
+
+def seconds_between(line: Mapping[str, Any]) -> float | None:
+    began, ended = number(line.get("from")), number(line.get("to"))
+    return None if began is None or ended is None else max(0.0, ended - began)
+
+
+READERS = {"ping": of_ping, "size": of_size, "open": of_open, "shut": of_shut}
+
+
+# What all of it means
+
+
+def is_decided(shown: Mapping[str, Shown]) -> bool:
+    """Return whether both guests have shown all, or one of them that a path fails.
+
+    What keeps the packets of one guest may keep the other one from its user data, so that it never shows anything.
+    """
+    ended = [found for found in shown.values() if found.ended]
+    return len(ended) == len(PATIENCE) or any(found.failed for found in ended)
+
+
+def progress(shown: Mapping[str, Shown]) -> str:
+    """Return how far both guests are, in a few words."""
+    return ", ".join(f"{name}: {' '.join(found.lines) or 'nothing yet'}" for name, found in shown.items())
+
+
+KINDS = {"ping": "path_lost", "size": "path_narrow", "open": "path_shut", "shut": "path_open"}
+HINTS = {
+    "path_lost": "Look at the ports of both servers, the tunnel or VLAN between their hosts, and the security group.",
+    "path_narrow": "Compare the MTU of the network with that of each interface between both hosts, with the header of"
+    " the tunnel: ip -statistics link show.",
+    "path_shut": "Look at the rules of the security group, and at what the hosts made of them for this port.",
+    "path_open": "The security group does not hold: look at the firewall of the port on the host of the target.",
+}
+
+
+def failure_of(failed: Iterable[PathCheck]) -> StageError:
+    """Return the error of checks that failed: the first one explains those after it."""
+    texts = [f"from the {check.source} guest to the {check.target}: {check.text}" for check in failed]
+    kind = KINDS[next(iter(failed)).check]
+    return StageError(kind, "; ".join(texts), hint=HINTS[kind])

@@ -1,0 +1,96 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Symptoms of the paths between two guests, as each guest found them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._act.dataplane import FIRST
+from ..._model.codec import from_json
+from ..._model.details import DataplaneDetails, PathCheck
+from ..._model.how import How
+from ..._model.symptom import Code, Symptom
+from ..._model.words import CheckStatus, StageName
+from ..case import Case
+
+INSTANCE, NETWORK = "vm-instance", "data network"
+# What makes the rules of a security group hold on a host
+FIREWALLS = ("neutron-l2-agent", "ovn-controller")
+
+
+def paths(case: Case) -> list[Symptom]:
+    """Return what failed between the guests."""
+    if case.stage.stage != StageName.DATAPLANE:
+        return []
+    details = from_json(DataplaneDetails, case.stage.details, "dataplane.details")
+    symptoms: list[Symptom] = []
+    for check in details.checks or ():
+        if check.status == CheckStatus.FAILED:
+            symptoms += READERS[check.check](case, check)
+    return symptoms
+
+
+def host_of(case: Case, guest: str | None) -> str | None:
+    return case.instance_host if guest == FIRST else case.second_host
+
+
+def lost(case: Case, check: PathCheck) -> list[Symptom]:
+    return [on_the_way(case, check, Code.PATH_LOST)]
+
+
+def narrow(case: Case, check: PathCheck) -> list[Symptom]:
+    return [on_the_way(case, check, Code.PATH_NARROW, (int(check.value or 0), int(check.expected or 0)))]
+
+
+def on_the_way(case: Case, check: PathCheck, code: Code, sizes: tuple[int, ...] = ()) -> Symptom:
+    """Return the symptom of packets that were lost between the hosts of the guests."""
+    here, there = host_of(case, check.source), host_of(case, check.target)
+    return Symptom(
+        code,
+        INSTANCE,
+        host=here,
+        how=How.SILENT,
+        peer=NETWORK,
+        own=True,
+        sizes=sizes,
+        reported=(there or "the other guest",),
+    )
+
+
+def shut(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return the symptoms of a port that is shut though the security group opens it."""
+    here, there = host_of(case, check.source), host_of(case, check.target)
+    return [
+        Symptom(
+            Code.PATH_SHUT,
+            INSTANCE,
+            host=here,
+            how=How.SILENT,
+            peer=firewall,
+            peer_host=there,
+            own=True,
+            certain=False,
+            port=int(check.value or 0),
+        )
+        for firewall in FIREWALLS
+    ]
+
+
+def opened(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return the symptoms of a port that answers though the security group does not open it."""
+    there = host_of(case, check.target)
+    return [
+        Symptom(Code.PATH_OPEN, firewall, host=there, own=True, certain=False, port=int(check.value or 0))
+        for firewall in FIREWALLS
+    ]
+
+
+READERS: dict[str, Callable[[Case, PathCheck], list[Symptom]]] = {
+    "ping": lost,
+    "size": narrow,
+    "open": shut,
+    "shut": opened,
+}

@@ -1,0 +1,315 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: dataplane
+short_description: 'Seventh stage of a run: checks the paths between two guests'
+version_added: 1.0.0
+description:
+  - Boots a second server, on another host if the cloud can, and reads on both consoles what the guests found on their
+    way to each other, in both directions.
+  - The guests send pings, look for the largest packet that passes, connect to a TCP port that the security group opens
+    and to one that it does not open.
+  - The stages network and boot need C(dataplane), which make the second port and the
+    group of servers.
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._attributes.stage
+options:
+  dataplane:
+    description: Whether the stage is asked for; without it the stage is skipped.
+    type: bool
+    default: false
+  guest:
+    description: How the guests are checked. With V(none) they are not checked, and the stage is skipped.
+    type: str
+    choices: [console, none]
+    default: console
+  availability_zone:
+    description: The zone of the second server.
+    type: str
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 300
+notes:
+  - The role P(stackproof.provision.dataplane#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
+seealso:
+  - module: stackproof.provision.metadata
+    description: The stage before.
+  - module: stackproof.provision.report
+    description: Ends the run.
+  - module: stackproof.provision.cleanup
+    description: Removes the resources of the stages.
+"""
+
+EXAMPLES = r"""
+- name: Check the paths between two guests
+  stackproof.provision.dataplane:
+    run_dir: "{{ run.directory }}"
+    dataplane: true
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: success
+  type: dict
+  contains:
+    stage:
+      description: Name of the stage.
+      returned: always
+      type: str
+      sample: dataplane
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-27T20:42:39.952371+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-27T20:43:12.690512+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 32.738141
+    resources:
+      description: The second server.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - kind: second_server
+          id: e95d1944-6c69-473f-abdd-67eeba79aa4c
+          name: stackproof-20261127-204155-1c35c2-second-server
+          created: true
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: compute
+          host: 10.71.16.12:8774
+          path: /v2.1/servers
+          status: 202
+          request_id: req-2b541667-a288-4c3d-bf43-218a97f61202
+          started: '2026-11-27T20:42:40.031861+00:00'
+          seconds: 0.712304
+    waits:
+      description: The states of the second server, and how far both guests were.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - awaited: the guests to show the paths between them
+          started: '2026-11-27T20:42:56.117735+00:00'
+          seconds: 16.550929
+          states:
+            - state: 'first: nothing yet, second: nothing yet'
+              at: '2026-11-27T20:42:57.722555+00:00'
+              after_s: 1.604794
+              resolution_s: null
+          resolution_s: 5.736
+          polls: 4
+    details:
+      description: The second server, whether it is on another host, and what each guest found.
+      returned: always
+      type: dict
+      sample:
+        request_id: req-2b541667-a288-4c3d-bf43-218a97f61202
+        spread: true
+        checks:
+          - check: size
+            source: first
+            target: second
+            status: ok
+            text: packets of 1500 bytes pass, as its interface sends them
+            value: 1500.0
+            expected: 1500.0
+          - check: shut
+            source: second
+            target: first
+            status: ok
+            text: TCP port 4022, which the security group does not open, is silent
+            seconds: 5.04
+            value: 4022.0
+error:
+  description:
+    - The action, the resource, and what to check next.
+    - C(kind) is one of V(no_console), V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open), or of
+      those that all stages have.
+  returned: failure
+  type: dict
+  sample:
+    kind: path_narrow
+    message: 'from the first guest to the second: packets over 1400 bytes are lost; its interface sends 1500'
+    resource: null
+    answer: null
+    status: null
+    request_id: null
+    hint: >-
+      Compare the MTU of the network with that of each interface between both hosts, with the header of the tunnel:
+      ip -statistics link show.
+    details: {}
+"""
+
+import base64
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
+    JsonObject,
+    describe,
+    make_server,
+    ports_of,
+    wait_until_active,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    BootDetails,
+    DataplaneDetails,
+    PathCheck,
+    Server,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    CheckStatus,
+    StageName,
+    StageStatus,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+
+ONE_HOST = "the cloud has put both servers on one host, so no path between hosts was checked"
+
+
+def first_server(stage: Stage[DataplaneDetails]) -> Resource:
+    server = stage.resource("server")
+    if server is None or stage.resource("second_port") is None:
+        hint = "Run the stages network and boot of this run with dataplane first."
+        raise StageError("invalid", "there is no first server with a second port beside it", hint=hint)
+    return server
+
+
+def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
+    """Return the request that makes the second server: as the first one, without its volume."""
+    run = stage.run
+    nonces = guest.nonces(run.id, run.record.started)
+    script = guest.user_data(nonces.user_data) + dataplane.script_for(stage, dataplane.SECOND)
+    server: JsonObject = {
+        "name": f"{run.mark}-second-server",
+        "flavorRef": needed(stage, "flavor"),
+        "imageRef": needed(stage, "image"),
+        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
+        "user_data": base64.b64encode(script.encode()).decode(),
+        "networks": [{"port": needed(stage, "second_port")}],
+    }
+    if stage.params["availability_zone"]:
+        server["availability_zone"] = stage.params["availability_zone"]
+    return {"server": server, "os:scheduler_hints": {"group": needed(stage, "server_group")}}
+
+
+def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
+    resource = stage.resource(kind)
+    if resource is None:
+        message = f"there is no {kind.replace('_', ' ')} yet"
+        raise StageError("invalid", message, hint="Run the earlier stages of this run with dataplane first.")
+    return resource.id
+
+
+def boot_second(stage: Stage[DataplaneDetails]) -> Named:
+    """Make the second server, and wait until it is active."""
+    stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
+    headers = {"X-OpenStack-Request-ID": stage.details.request_id}
+    second = make_server(stage, "second_server", request_of(stage), headers)
+    active = wait_until_active(stage, second)
+    server = describe(active, ports_of(stage, second))
+    first = stage.details_of(StageName.BOOT, BootDetails).server
+    spread = None if first is None else are_apart(first, server)
+    stage.details = replace(stage.details, server=server, spread=spread, reason=ONE_HOST if spread is False else None)
+    return second
+
+
+def are_apart(first: Server, second: Server) -> bool | None:
+    """Return whether two servers are on two hosts, if the cloud shows that: at least by a hash of the host's name."""
+    names = first.host_id, second.host_id
+    return None if None in names else first.host_id != second.host_id
+
+
+def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> tuple[dataplane.Shown, ...]:
+    """Wait until both guests have shown all, or the second one that a path fails. servers: guest to id."""
+    nova = stage.cloud.compute
+    nonces = guest.nonces(stage.run.id, stage.run.record.started)
+    shown: dict[str, dataplane.Shown] = {}
+
+    def look() -> Look:
+        for name, identity in servers.items():
+            if name not in shown or not shown[name].ended:
+                shown[name] = dataplane.read(read_console(nova, identity), name, nonces.user_data)
+        stage.details = replace(stage.details, checks=checks_of(shown.values()))
+        return dataplane.is_decided(shown), dataplane.progress(shown), None
+
+    try:
+        stage.wait("the guests to show the paths between them", look, console_pace)
+    except DeadlinePassed:
+        raise unfinished(shown) from None
+    return tuple(shown.values())
+
+
+def checks_of(shown: Any) -> tuple[PathCheck, ...]:
+    return tuple(check for guest_shown in shown for check in dataplane.checks_of(guest_shown))
+
+
+def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:
+    missing = [name for name, guest_shown in shown.items() if not guest_shown.ended]
+    message = f"the {' and the '.join(missing)} guest did not show the end of its checks"
+    hint = "Read its console: openstack console log show. The image needs a program that runs user data, and ping."
+    return StageError("no_paths", message, hint=hint)
+
+
+def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
+    if not stage.params["dataplane"] or stage.params["guest"] == "none":
+        stage.details = replace(stage.details, reason="the guests are not to be asked")
+        return StageStatus.SKIPPED
+    if stage.check:
+        return None
+    first = first_server(stage)
+    second = boot_second(stage)
+    follow_paths(stage, {dataplane.FIRST: first.id, dataplane.SECOND: second.id})
+    failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
+    if failed:
+        raise dataplane.failure_of(failed)
+    return None
+
+
+def main() -> None:
+    options = {
+        "dataplane": {"type": "bool", "default": False},
+        "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
+        "availability_zone": {"type": "str"},
+    }
+    run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)
+
+
+if __name__ == "__main__":
+    main()

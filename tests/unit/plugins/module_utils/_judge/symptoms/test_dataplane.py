@@ -1,0 +1,69 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What failed between two guests, as symptoms: on the way between their hosts, or at the firewall of one."""
+
+from __future__ import annotations
+
+import hashlib
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import dataplane, surroundings
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
+from cases_by_hand import case_of, stage
+
+HASH = hashlib.sha224(b"ph2").hexdigest()
+
+
+def check(name, status="failed", source="first", **more):
+    target = "second" if source == "first" else "first"
+    return {"check": name, "source": source, "target": target, "status": status, "text": "t", **more}
+
+
+def host(name, **facts):
+    services = [{"component": "nova-compute", "unit": "u", "state": "running", "restarts": 0}]
+    return as_json.host(name, groups=["compute"], facts={"services": services, **facts})
+
+
+def case(*checks, hosts=None):
+    server = {"id": "s2", "zone": None, "host": None, "host_id": HASH, "launched": None, "ports": [], "fixed_ips": []}
+    failed = stage("dataplane", details={"server": server, "checks": list(checks)})
+    both = [host("h1", domain={"name": "d"}), host("h2"), host("h3")] if hosts is None else hosts
+    return case_of(both, failed, instance=as_json.instance(), stages=[failed])
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "sizes"),
+    [
+        (check("ping"), Code.PATH_LOST, ()),
+        (check("size", value=1400.0, expected=1500.0), Code.PATH_NARROW, (1400, 1500)),
+    ],
+)
+def test_lost_packets_are_of_the_network_between_both_hosts(found, code, sizes):
+    (symptom,) = dataplane.paths(case(found))
+    assert (symptom.code, symptom.host, symptom.peer, symptom.sizes) == (code, "h1", "data network", sizes)
+    assert symptom.reported == ("h2",)
+
+
+@pytest.mark.parametrize(("name", "code"), [("open", Code.PATH_SHUT), ("shut", Code.PATH_OPEN)])
+def test_a_port_is_of_the_firewall_on_the_host_of_the_target(name, code):
+    symptoms = dataplane.paths(case(check(name, source="second", value=22.0)))
+    accused = {(one.peer or one.component, one.peer_host or one.host) for one in symptoms}
+    assert {one.code for one in symptoms} == {code}
+    assert accused == {("neutron-l2-agent", "h1"), ("ovn-controller", "h1")}
+
+
+def test_what_holds_and_what_other_stages_found_are_no_symptoms():
+    assert dataplane.paths(case(check("ping", "ok"), check("size", "unreadable"))) == []
+    assert dataplane.paths(case_of([host("h1")], stage("metadata"))) == []
+
+
+def test_the_wires_of_both_hosts_count_and_those_of_a_third_do_not():
+    def wired(name, mtu, **facts):
+        links = [{"name": "eth1", "mtu": mtu, "up": True, "addresses": ["10.9.0.1"], "dropped": 7}]
+        return {**host(name, **facts), "stores": {"links": links}}
+
+    hosts = [wired("h1", 1500, domain={"name": "d"}), wired("h2", 1400), wired("h3", 1300), wired("h4", 1500)]
+    found = surroundings.links(case(check("ping"), hosts=hosts))
+    assert [(one.code, one.host) for one in found] == [(Code.MTU_SMALLER, "h2")]

@@ -1,0 +1,114 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The seventh stage: the second server, and what both guests show of the paths between them."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from tree import RECORDED
+
+pytestmark = pytest.mark.usefixtures("hurry")
+OLD_NONCE = "29134372912625bc1c2ee7c6f4192427"
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(console_module, "CONSOLE_PERIOD", 0.01)
+
+
+@pytest.fixture
+def consoles(run, cloud):
+    """The recorded consoles of two guests, as they would be of this run; a test may replace their words."""
+    nonce = guest.nonces(run.id, run.record.started).user_data
+    texts = {
+        name: (RECORDED / f"consoles/paths-{name}.txt").read_text().replace(OLD_NONCE, nonce)
+        for name in ("first", "second")
+    }
+
+    def of(server):
+        name = cloud.things["/compute/v2.1/servers"][server]["name"]
+        return texts["second" if name.endswith("-second-server") else "first"]
+
+    cloud.console = of
+    return texts
+
+
+@pytest.fixture
+def booted(go, earlier, consoles):
+    """The stages before this one, of a run with a data plane."""
+    assert consoles
+    earlier("image", "volume")
+    go("network", dataplane=True)
+    go("boot", dataplane=True)
+
+
+@pytest.mark.usefixtures("booted")
+def test_two_guests_find_all_paths(go, cloud):
+    result = go("dataplane", dataplane=True)
+    assert (result["changed"], result.get("failed")) == (True, None), result
+    details = result["record"]["details"]
+    assert {check["status"] for check in details["checks"]} == {"ok"}
+    assert len(details["checks"]) == 8
+    kinds = [resource["kind"] for resource in result["record"]["resources"]]
+    assert kinds == ["second_server"]
+    (group,) = cloud.all("os-server-groups")
+    assert cloud.hints == [{"group": group["id"]}] * 2
+    assert group["policy"] == "soft-anti-affinity"
+
+
+@pytest.mark.usefixtures("booted")
+def test_each_guest_is_given_the_address_of_the_other(go, cloud):
+    go("dataplane", dataplane=True)
+    addresses = {port["name"]: port["fixed_ips"][0]["ip_address"] for port in cloud.all("ports")}
+    scripts = [base64.b64decode(fields["user_data"]).decode() for word, fields in cloud.bodies if word == "server"]
+    peers = [script.split("peer=")[1].split("\n")[0] for script in scripts]
+    assert peers == [addresses["stackproof-run-1-second-port"], addresses["stackproof-run-1-port"]]
+
+
+@pytest.mark.usefixtures("booted")
+def test_one_host_for_both_is_no_failure_but_is_reported(go):
+    record = go("dataplane", dataplane=True)["record"]
+    assert record["details"]["spread"] is False
+    assert record["details"]["reason"].startswith("the cloud has put both servers on one host")
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_path_that_is_too_narrow_fails(error, consoles):
+    consoles["second"] = consoles["second"].replace('"largest": 1500', '"largest": 1400')
+    failure = error("dataplane", dataplane=True)
+    assert failure["kind"] == "path_narrow"
+    assert failure["message"].startswith("from the second guest to the first: packets over 1400 bytes are lost")
+
+
+@pytest.mark.usefixtures("booted")
+def test_guests_that_show_nothing_are_named(error, consoles):
+    consoles["second"] = ""
+    failure = error("dataplane", dataplane=True, timeout=2)
+    assert (failure["kind"], failure["message"]) == (
+        "no_paths",
+        "the second guest did not show the end of its checks",
+    )
+
+
+def test_it_needs_the_stages_before_it(error):
+    assert error("dataplane", dataplane=True)["kind"] == "invalid"
+
+
+@pytest.mark.parametrize("options", [{}, {"dataplane": True, "guest": "none"}])
+def test_what_is_not_asked_for_is_skipped(go, cloud, options):
+    record = go("dataplane", **options)["record"]
+    assert record["status"] == "skipped"
+    assert cloud.requests == []
+
+
+def test_without_a_data_plane_nothing_more_is_made(go, cloud, earlier):
+    earlier("image", "volume")
+    go("network")
+    go("boot")
+    assert cloud.all("os-server-groups") == []
+    assert not any(port["name"].endswith("second-port") for port in cloud.all("ports"))
