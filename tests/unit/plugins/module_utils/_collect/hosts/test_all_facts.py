@@ -159,7 +159,7 @@ def test_names_of_a_host(replay, full, names):
         ("packages", ["rabbitmq"], ["queue"]),
         ("devstack", ["controller"], ["control", "network", "ovn", "ceph", "queue"]),
         ("devstack", ["devstack"], ["control", "compute", "network", "ovn", "ceph", "queue"]),
-        ("kolla", ["nova-compute", "cinder-volume"], ["compute", "ceph"]),
+        ("kolla", ["compute", "cinder-volume"], ["compute", "ceph"]),
         ("osa", ["nova_compute", "neutron_ovn_gateway"], ["compute", "network"]),
     ],
 )

@@ -36,8 +36,8 @@ OF_OTHER_RELEASES = {
     "kolla-nova_super_conductor-container.service",
     "kolla-neutron_ovn_maintenance_worker-container.service",
     "/var/log/kolla/keystone/keystone-apache-public-access.log",
-    "/var/log/kolla/nova/nova-api-wsgi.log",
-    "/var/log/kolla/nova/nova-metadata-wsgi.log",
+    "/var/log/kolla/nova/nova-api-access.log",
+    "/var/log/kolla/nova/nova-metadata-access.log",
     "/var/log/kolla/nova/nova-super-conductor.log",
 }
 
