@@ -39,7 +39,7 @@ from tree import ROLES
 
 DEFAULTS = yaml.safe_load((ROLES / "diagnosis/defaults/main.yml").read_text())
 FLOWS = [path.replace("{{ role_path }}", str(ROLES / "diagnosis")) for path in DEFAULTS["stackproof_flows"]]
-PLATFORMS = ("packages", "kolla", "osa", "devstack")
+PLATFORMS = ("packages", "kolla", "osa", "devstack", "rhoso", "kubernetes")
 # The level of oslo.log in a line of an error
 ERROR = re.compile(" (?:ERROR|CRITICAL) ")
 # The projects of components whose names do not begin with them

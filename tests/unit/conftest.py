@@ -69,7 +69,7 @@ def platform():
 @pytest.fixture(scope="session")
 def bundle_options():
     """Return a function that gives the options by which a bundle is read: flows, and names of logs on all platforms."""
-    every = [profile(name) for name in ("packages", "kolla", "osa", "devstack")]
+    every = [profile(name) for name in ("packages", "kolla", "osa", "devstack", "rhoso", "kubernetes")]
     flows = [str(ROOT / f"roles/flow/files/flows/{name}.yml") for name in ("ops_guide", "http_trace")]
     usual = {"services": [log for one in every for log in one["logs"]], "flows": flows}
 

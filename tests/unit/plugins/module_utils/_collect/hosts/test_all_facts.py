@@ -161,6 +161,9 @@ def test_names_of_a_host(replay, full, names):
         ("devstack", ["devstack"], ["control", "compute", "network", "ovn", "ceph", "queue"]),
         ("kolla", ["compute", "cinder-volume"], ["compute", "ceph"]),
         ("osa", ["nova_compute", "neutron_ovn_gateway"], ["compute", "network"]),
+        ("osa", ["haproxy_all", "ceph_mon"], ["control", "ceph"]),
+        ("rhoso", ["openstack-edpm"], ["compute"]),
+        ("kubernetes", ["k8s_cluster", "k8s_nodes"], ["control", "compute", "network"]),
     ],
 )
 def test_parts_of_a_host_are_said_by_its_groups(platform, how, groups, parts):

@@ -26,7 +26,11 @@ def own(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("name", ["packages", "devstack", "kolla", "osa"])
+# In the order of messages
+OURS = "devstack, kolla, kubernetes, osa, packages, rhoso"
+
+
+@pytest.mark.parametrize("name", OURS.split(", "))
 def test_ours_are_known_by_their_names(name):
     assert profiles.profile_of(name)["groups"]["compute"]
 
@@ -71,9 +75,9 @@ def test_a_file_is_known_by_its_path_and_read_again_when_it_has_changed(own):
     [
         (
             "nope",
-            "stackproof_platform cannot be 'nope': it is neither a path nor one of devstack, kolla, osa, packages",
+            f"stackproof_platform cannot be 'nope': it is neither a path nor one of {OURS}",
         ),
-        ("", "it is neither a path nor one of devstack, kolla, osa, packages"),
+        ("", f"it is neither a path nor one of {OURS}"),
         ("../packages", "there is no such file"),
         ("/nonexistent/own.yml", "stackproof_platform cannot be '/nonexistent/own.yml': there is no such file"),
         ("/", "it cannot be read: Is a directory"),
@@ -120,6 +124,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 def test_the_filter_says_it_in_the_same_words():
     assert hosts.profile_of("kolla") == profiles.profile_of("kolla")
     with pytest.raises(
-        AnsibleFilterError, match=r"it is neither a path nor one of devstack, kolla, osa, packages\. docs/platforms"
+        AnsibleFilterError,
+        match=r"it is neither a path nor one of devstack, kolla, kubernetes, osa, packages, rhoso\. docs/platforms",
     ):
         hosts.profile_of("nope")
