@@ -28,7 +28,7 @@ lint: $(VENV)/ready ## Style of the code, and Ansible's rules
 
 types: $(VENV)/ready ## Types of the code, where it has them
 	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins --package ansible_collections.stackproof.lab.plugins
-	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/check-tarball tools/flow-pages tools/variables-page tests/guard.py
+	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/check-tarball tools/flow-pages tools/profiles tools/variables-page tests/guard.py
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
