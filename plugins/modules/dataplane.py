@@ -152,8 +152,8 @@ record:
 error:
   description:
     - The action, the resource, and what to check next.
-    - C(kind) is one of V(no_console), V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open), or of
-      those that all stages have.
+    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open); one of the stage metadata
+      if the second guest does not get as far as the first one did; or one of those that all stages have.
   returned: failure
   type: dict
   sample:
@@ -188,6 +188,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.stage im
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     BootDetails,
     DataplaneDetails,
+    GuestReport,
     PathCheck,
     Server,
 )
@@ -261,19 +262,30 @@ def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> tup
     nova = stage.cloud.compute
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
     shown: dict[str, dataplane.Shown] = {}
+    consoles: dict[str, str] = {}
 
     def look() -> Look:
         for name, identity in servers.items():
             if name not in shown or not shown[name].ended:
-                shown[name] = dataplane.read(read_console(nova, identity), name, nonces.user_data)
+                consoles[name] = read_console(nova, identity)
+                shown[name] = dataplane.read(consoles[name], name, nonces.user_data)
         stage.details = replace(stage.details, checks=checks_of(shown.values()))
         return dataplane.is_decided(shown), dataplane.progress(shown), None
 
     try:
         stage.wait("the guests to show the paths between them", look, console_pace)
     except DeadlinePassed:
+        second = guest.read(consoles.get(dataplane.SECOND, ""), nonces)
+        if not guest.is_proved(second):
+            raise unproved(second, servers[dataplane.SECOND], nonces) from None
         raise unfinished(shown) from None
     return tuple(shown.values())
+
+
+def unproved(second: GuestReport, server: str, nonces: guest.Nonces) -> StageError:
+    """Return the error of a second guest that has not come as far as the first one did before it."""
+    kind, message, hint = guest.finding(second, server, nonces)
+    return StageError(kind, f"the second server: {message}", hint=hint)
 
 
 def checks_of(shown: Any) -> tuple[PathCheck, ...]:

@@ -86,13 +86,22 @@ def test_a_path_that_is_too_narrow_fails(error, consoles):
 
 
 @pytest.mark.usefixtures("booted")
-def test_guests_that_show_nothing_are_named(error, consoles):
-    consoles["second"] = ""
+@pytest.mark.parametrize(
+    ("until", "kind", "message"),
+    [
+        ("probe: ", "no_console", "the second server: its console shows nothing"),
+        ('"step": "disks"', "no_lease", "the second server: the guest asked for a lease and got none"),
+        ("stackproof-path", "no_paths", "the second guest did not show the end of its checks"),
+    ],
+)
+def test_a_second_guest_that_does_not_come_to_its_end_is_named_with_what_is_missing(
+    run, error, consoles, until, kind, message
+):
+    nonces = guest.nonces(run.id, run.record.started)
+    whole = consoles["second"].replace("066f066d33e0458e6dcad7f19fca3374", nonces.metadata)
+    consoles["second"] = whole.partition(until)[0].strip()
     failure = error("dataplane", dataplane=True, timeout=2)
-    assert (failure["kind"], failure["message"]) == (
-        "no_paths",
-        "the second guest did not show the end of its checks",
-    )
+    assert (failure["kind"], failure["message"]) == (kind, message)
 
 
 def test_it_needs_the_stages_before_it(error):

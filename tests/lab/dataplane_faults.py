@@ -1,0 +1,87 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Faults between two guests, each with what a verdict on it has to say to be right.
+
+The first guest is on COMPUTE, and so the second one, which is kept apart from it, on OTHER.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from breaking import edited, stopped, unplugged
+from faults import COMPUTE, HERE, NO_VOLUME, OTHER
+from lab_under_test import NETWORK
+from truths import fault_of
+from ways_to_break import commanded
+
+FIREWALL, AGENT = {
+    "ovs": ("neutron-l2-agent", "neutron-openvswitch-agent"),
+    "ovn": ("ovn-controller", "ovn-controller"),
+}.get(NETWORK, ("", ""))
+SETTINGS = "/etc/neutron/plugins/ml2/openvswitch_agent.ini"
+FAULTS = {}
+
+
+def fault(name, make, components, hosts, stage="dataplane"):
+    given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE}
+    FAULTS[name] = fault_of(name, make, stage, components, hosts, **given)
+
+
+def half_of(name):
+    """The half of a fault, by a hash of its name: what is learnt is learnt from the open one."""
+    return "kept" if hashlib.sha256(f"paths {name}".encode()).digest()[0] % 2 else "open"
+
+
+def done(host, command, back):
+    return lambda lab: commanded(lab, host, command, back)
+
+
+def smaller(host, mtu):
+    """A wire between the hosts that is smaller than the networks on it."""
+    return done(host, f"ip link set eth1 mtu {mtu}", "ip link set eth1 mtu 1500")
+
+
+def dropping(host, match):
+    """A flow of nobody's in the switch, as from a test that was forgotten."""
+    flow = f"priority=40000,{match}"
+    return done(
+        host,
+        f"ovs-ofctl -O OpenFlow15 add-flow br-int cookie=0xbad,{flow},actions=drop",
+        "ovs-ofctl -O OpenFlow15 del-flows br-int cookie=0xbad/-1",
+    )
+
+
+def unplugging(host):
+    return lambda lab: unplugged(lab, host, "eth1")
+
+
+def configured(host, edit):
+    """Settings of the agent that are changed by sed and read when it starts; then both are as before."""
+    anew = f"systemctl restart {AGENT}"
+    return lambda lab: edited(lab, host, SETTINGS, f"sed -i {edit} {SETTINGS} && {anew}", anew, [AGENT])
+
+
+fault("mtu-1400-on-the-first-host", smaller(COMPUTE, 1400), "data-network", COMPUTE)
+fault("mtu-1400-on-the-second-host", smaller(OTHER, 1400), "data-network", OTHER)
+fault("mtu-900-on-the-second-host", smaller(OTHER, 900), "data-network", OTHER)
+fault("ping-dropped-on-the-first-host", dropping(COMPUTE, "icmp"), f"data-network ovsdb {FIREWALL}", COMPUTE)
+fault("ping-dropped-on-the-second-host", dropping(OTHER, "icmp"), f"data-network ovsdb {FIREWALL}", OTHER)
+fault("ssh-dropped-on-the-first-host", dropping(COMPUTE, "tcp,tp_dst=22"), f"ovsdb {FIREWALL}", COMPUTE)
+fault("ssh-dropped-on-the-second-host", dropping(OTHER, "tcp,tp_dst=22"), f"ovsdb {FIREWALL}", OTHER)
+fault("agent-of-the-second-host-stopped", lambda lab: stopped(lab, OTHER, AGENT), FIREWALL, OTHER)
+fault(
+    "wire-of-the-second-host-down", done(OTHER, "ip link set eth1 down", "ip link set eth1 up"), "data-network", OTHER
+)
+fault(
+    "wire-of-the-second-host-out-of-the-bridge",
+    done(OTHER, "ovs-vsctl del-port br-ex eth1", "ovs-vsctl add-port br-ex eth1"),
+    f"data-network ovsdb {FIREWALL}",
+    OTHER,
+)
+if NETWORK == "ovs":
+    WITHOUT = "'/^\\[securitygroup\\]/,/^\\[/s/^firewall_driver.*/firewall_driver = noop/'"
+    fault("no-firewall-on-the-first-host", configured(COMPUTE, WITHOUT), FIREWALL, COMPUTE)
+    fault("no-firewall-on-the-second-host", configured(OTHER, WITHOUT), FIREWALL, OTHER)

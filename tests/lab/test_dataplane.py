@@ -1,0 +1,78 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Two guests on two hosts: all paths between them hold, and a fault on one of them is noted with its verdict."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from breaking import Lab
+from dataplane_faults import FAULTS, half_of
+from fault_runs import run_with
+from faults import COMPUTE, OTHER
+from lab_under_test import INVENTORY, NETWORK
+from runs_under_test import verify
+from test_verify import assert_passed, assert_sound
+from tree import ROOT
+from truths import as_markdown, compare, note
+
+CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
+PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
+IN_A_ROW = 10
+
+
+def run_of_two(runs, **more):
+    given = {"image": "probe", "volume": "none", "admin_cloud": "lab-admin", "dataplane": True, **more}
+    outcome = verify(runs, "-i", str(INVENTORY), **given)
+    assert_passed(outcome)
+    details = outcome.stage("dataplane")["details"]
+    assert details["spread"] is True
+    assert {(check["check"], check["source"]) for check in details["checks"]} == PATHS
+    assert {check["status"] for check in details["checks"]} == {"ok"}
+    return outcome
+
+
+def test_two_guests_on_two_hosts_find_all_paths(runs):
+    output = run_of_two(runs).output
+    for here, there in ((COMPUTE, OTHER), (OTHER, COMPUTE)):
+        assert f"({here}) -> " in output
+        assert f"({there}): packets of 1500 bytes pass" in output
+
+
+def test_a_wire_that_is_too_small_is_named(lab, runs):
+    fault = FAULTS["mtu-1400-on-the-second-host"]
+    verdict = run_with(lab, fault, runs).record["verdict"]
+    assert (verdict["stage"], verdict["component"], verdict["host"]) == ("dataplane", "data network", OTHER)
+    assert (
+        verdict["headline"] == f"data network ({OTHER}): the link eth1 has an MTU of 1400, and the network needs 1500"
+    )
+
+
+@pytest.fixture(scope="module")
+def lab(lab_hosts):
+    return Lab(lab_hosts)
+
+
+@pytest.mark.soak
+def test_ten_runs_in_a_row_pass(runs):
+    for _turn in range(IN_A_ROW):
+        run_of_two(runs)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of(name)}-{name}" for name in FAULTS])
+def test_a_fault_is_noted(fault, lab, runs):
+    outcome = run_with(lab, fault, runs)
+    note(CONFUSION, compare(fault, outcome.record))
+    assert_sound(outcome)
+
+
+@pytest.mark.soak
+def test_how_verdicts_and_truth_compare():
+    """Shown as a table, as it is."""
+    rows = json.loads(CONFUSION.read_text())
+    print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
+    assert {row["fault"] for row in rows} == set(FAULTS)
