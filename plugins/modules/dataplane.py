@@ -152,8 +152,8 @@ record:
 error:
   description:
     - The action, the resource, and what to check next.
-    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open); one of the stage metadata
-      if the second guest does not get as far as the first one did; or one of those that all stages have.
+    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open), or one of the stage
+      metadata if the second guest does not get as far as the first one did, or one that all stages have.
   returned: failure
   type: dict
   sample:
