@@ -66,6 +66,8 @@ KIND_OF_STATUS = {
 STATUSES_OF_QUOTA = (403, 409, 413)
 QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
 NO_CONNECTION = re.compile(r"Unable to establish|timed out|connect")
+# The status of an answer, as keystoneauth has it in the text of a failed discovery
+SERVER_ERROR = re.compile(r"\(HTTP 5\d\d\)")
 # A password may have a slash or an @ in it.
 CREDENTIALS = re.compile(r"//[^\s\"'<>]*@")
 
@@ -130,7 +132,7 @@ def kind_of(exc: BaseException, message: str) -> str:
     if "SSL exception" in str(exc):
         return "tls"
     if isinstance(exc, keystone.DiscoveryFailure):
-        return "unreachable" if NO_CONNECTION.search(str(exc)) else "catalog"
+        return kind_of_discovery(str(exc))
     for kind, classes in KIND_OF_CLASS:
         if isinstance(exc, classes):
             return kind
@@ -139,6 +141,13 @@ def kind_of(exc: BaseException, message: str) -> str:
         return kind_of_status(status, message)
     # The SDK has no class of its own for an answer that it does not accept, such as pages without an end.
     return "service" if exc.__class__ is sdk.SDKException else "catalog"
+
+
+def kind_of_discovery(text: str) -> str:
+    """Return the word for a failed discovery: nothing answers, a balancer has no server behind it, or a wrong URL."""
+    if NO_CONNECTION.search(text):
+        return "unreachable"
+    return "service" if SERVER_ERROR.search(text) else "catalog"
 
 
 def kind_of_status(status: int, message: str) -> str:

@@ -173,6 +173,8 @@ def test_an_answer_without_words_is_told_by_its_status(raised):
         (keystone.DiscoveryFailure("Unable to establish connection to http://127.0.0.1:9"), "unreachable"),
         (keystone.DiscoveryFailure("SSL exception connecting to https://127.0.0.1:9"), "tls"),
         (keystone.DiscoveryFailure("Invalid Response - Bad version data returned"), "catalog"),
+        (keystone.DiscoveryFailure("Could not find versioned endpoints. Service Unavailable (HTTP 503)"), "service"),
+        (keystone.DiscoveryFailure("Could not find versioned endpoints. Not Found (HTTP 404)"), "catalog"),
         (keystone.EndpointNotFound("no endpoint"), "catalog"),
         (keystone.MissingRequiredOptions([]), "config"),
         (keystone.NoMatchingPlugin("nonsense"), "config"),
