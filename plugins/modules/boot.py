@@ -206,7 +206,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.choices 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, failure_of
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
@@ -217,7 +216,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     ServerEvent,
     VolumeDetails,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
@@ -228,11 +227,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.waiti
 
 # In seconds: the compute service writes the ends of its events in this time.
 EVENT_SECONDS = 1
-# Since this version a server can be sent to a host.
-HOST_SINCE = "2.74"
 # Since this version a server group has one policy.
 POLICY_SINCE = "2.64"
-HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or leave out stackproof_host."
 GIB = 1 << 30
 
 
@@ -378,32 +374,13 @@ def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: 
     stage.wait(f"the volume {volume.name} to be in use", look)
 
 
-def refused_host(failure: Failure) -> StageError:
-    """Return the failure of a user who may not choose the host of a server."""
-    return StageError(
-        failure.kind,
-        failure.message,
-        answer=failure.answer,
-        hint=HOST_HINT,
-        request_id=failure.request_id,
-        status=failure.status,
-    )
-
-
 def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
     """Make the server of the run, where the user has asked for it."""
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
     request: JsonObject = {"server": server_body(stage, flavor, f"{stage.run.mark}-server")}
     if stage.params["dataplane"]:
         request["os:scheduler_hints"] = {"group": make_server_group(stage).id}
-    options = {"microversion": HOST_SINCE} if stage.params["host"] else {}
-    try:
-        return make_server(stage, "server", request, headers_of(stage), **options)
-    except CLOUD_ERRORS as exc:
-        failure = failure_of(exc, stage.doing)
-        if not stage.params["host"] or failure.kind != "forbidden":
-            raise
-        raise refused_host(failure) from exc
+    return make_server(stage, "server", request, headers_of(stage), stage.params["host"])
 
 
 def make_server_group(stage: Stage[BootDetails]) -> Any:

@@ -33,6 +33,11 @@ options:
   availability_zone:
     description: The zone of the second server.
     type: str
+  second_host:
+    description:
+      - Name of the compute host for the second server. Most clouds allow only administrators to choose it.
+      - By default it is another one than that of the first server, if the cloud can.
+    type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -227,6 +232,8 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     }
     if stage.params["availability_zone"]:
         server["availability_zone"] = stage.params["availability_zone"]
+    if stage.params["second_host"]:
+        server["host"] = stage.params["second_host"]
     return {"server": server, "os:scheduler_hints": {"group": needed(stage, "server_group")}}
 
 
@@ -242,7 +249,7 @@ def boot_second(stage: Stage[DataplaneDetails]) -> Named:
     """Make the second server, and wait until it is active."""
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
     headers = {"X-OpenStack-Request-ID": stage.details.request_id}
-    second = make_server(stage, "second_server", request_of(stage), headers)
+    second = make_server(stage, "second_server", request_of(stage), headers, stage.params["second_host"])
     active = wait_until_active(stage, second)
     server = describe(active, ports_of(stage, second))
     first = stage.details_of(StageName.BOOT, BootDetails).server
@@ -319,6 +326,7 @@ def main() -> None:
         "dataplane": {"type": "bool", "default": False},
         "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
         "availability_zone": {"type": "str"},
+        "second_host": {"type": "str"},
     }
     run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)
 

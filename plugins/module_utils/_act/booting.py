@@ -11,20 +11,30 @@ from typing import Any
 
 from .._cloud import servers
 from .._cloud.connection import answer_of
+from .._cloud.errors import CLOUD_ERRORS, failure_of
 from .._cloud.failures import failed_build
 from .._model import codec
 from .._model.details import Server
+from .._model.stage import Failure
+from .._record.errors import StageError
 from .._record.waiting import Look
 from .networking import addresses_of
 from .stage import Named, Stage
+
+# Since this version a server can be sent to a host.
+HOST_SINCE = "2.74"
+HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or do not choose the host."
 
 # A part of a request or an answer
 JsonObject = dict[str, Any]
 
 
-def make_server(stage: Stage[Any], kind: str, request: JsonObject, headers: Mapping[str, Any], **options: Any) -> Named:
-    """Make a server of the run. request: the body of the request, with its name. options: of the request itself."""
+def make_server(
+    stage: Stage[Any], kind: str, request: JsonObject, headers: Mapping[str, Any], host: str | None = None
+) -> Named:
+    """Make a server of the run. request: the body of the request, with its name. host: that the user has chosen."""
     nova, name = stage.cloud.compute, request["server"]["name"]
+    options = {"microversion": HOST_SINCE} if host else {}
 
     def make() -> Named:
         answer = nova.post("/servers", json=request, headers=headers, **options)
@@ -37,8 +47,26 @@ def make_server(stage: Stage[Any], kind: str, request: JsonObject, headers: Mapp
         identity = next(own, None)
         return None if identity is None else Named(identity, name)
 
-    made: Named = stage.create(kind, name, make, find)
+    try:
+        made: Named = stage.create(kind, name, make, find)
+    except CLOUD_ERRORS as exc:
+        failure = failure_of(exc, stage.doing)
+        if not host or failure.kind != "forbidden":
+            raise
+        raise refused_host(failure) from exc
     return made
+
+
+def refused_host(failure: Failure) -> StageError:
+    """Return the failure of a user who may not choose the host of a server."""
+    return StageError(
+        failure.kind,
+        failure.message,
+        answer=failure.answer,
+        hint=HOST_HINT,
+        request_id=failure.request_id,
+        status=failure.status,
+    )
 
 
 def wait_until_active(stage: Stage[Any], server: Named) -> JsonObject:

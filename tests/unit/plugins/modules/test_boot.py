@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import booting, guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
@@ -304,7 +304,7 @@ def test_a_server_with_a_longer_name_is_not_taken_for_it(go, cloud):
 @pytest.mark.parametrize(
     ("host", "trouble", "hint"),
     [
-        ("compute1", 403, module.HOST_HINT),
+        ("compute1", 403, booting.HOST_HINT),
         (None, 403, HINTS["forbidden"]),
         ("compute1", "nova quota instances", HINTS["quota"]),
     ],
