@@ -75,6 +75,14 @@ options:
     description: Whether this stage creates ports for two servers, for the stage dataplane.
     type: bool
     default: false
+  path:
+    description:
+      - The path between both servers. With V(bridged) they are on one network.
+      - With V(routed) the second one has a network of its own, whose range of addresses follows that of the first, and
+        a router is between them.
+    type: str
+    choices: [bridged, routed]
+    default: bridged
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -181,12 +189,14 @@ error:
   type: dict
 """
 
+import ipaddress
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
+    add_interface,
     addresses_of,
     make_marked,
     make_router,
@@ -199,6 +209,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 
 # Options of a module, or of a rule
 Params = dict[str, Any]
+
+
+LAST_ADDRESS = 2**32
 
 
 @dataclass(frozen=True)
@@ -236,16 +249,31 @@ def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
     raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
 
 
-def make_network(stage: Stage[NetworkDetails], params: Params) -> tuple[Any, Any]:
-    """Make a network and its subnet, and return them."""
+def make_network(stage: Stage[NetworkDetails], cidr: str, which: str = "") -> tuple[Any, Any]:
+    """Make a network and its subnet, and return them. which: what their kinds begin with."""
     neutron = stage.cloud.network
-    network = make_marked(stage, "network", neutron.networks, neutron.create_network)
+    network = make_marked(stage, f"{which}network", neutron.networks, neutron.create_network)
 
     def make_subnet(**marks: Any) -> Any:
-        ranges = {"network_id": network.id, "ip_version": 4, "cidr": params["cidr"]}
-        return neutron.create_subnet(dns_nameservers=params["dns_nameservers"], **ranges, **marks)
+        ranges = {"network_id": network.id, "ip_version": 4, "cidr": cidr}
+        return neutron.create_subnet(dns_nameservers=stage.params["dns_nameservers"], **ranges, **marks)
 
-    return network, make_marked(stage, "subnet", neutron.subnets, make_subnet)
+    return network, make_marked(stage, f"{which}subnet", neutron.subnets, make_subnet)
+
+
+def make_second_network(stage: Stage[NetworkDetails], router: Any) -> Any:
+    """Make a network for the second guest on the run's router, and return it."""
+    network, subnet = make_network(stage, next_range(stage.params["cidr"]), "second_")
+    add_interface(stage, "second_router_interface", router, subnet.id)
+    return network
+
+
+def next_range(cidr: str) -> str:
+    """Return the range of addresses behind another one of the same size; that before it, behind the last."""
+    network = ipaddress.IPv4Network(cidr)
+    size, first = network.num_addresses, int(network.network_address)
+    following = first + size if first + size < LAST_ADDRESS else first - size
+    return str(ipaddress.IPv4Network((following, network.prefixlen)))
 
 
 def has_port_security(stage: Stage[NetworkDetails], network: Any) -> bool:
@@ -317,6 +345,14 @@ def check_options(params: Params) -> None:
     if params["floating_ip"] and params["router"] == "never" and not params["network"]:
         message = "a network without a router has no floating IPs"
         raise StageError("invalid", message, hint="Ask for one of them: floating_ip, or router: never.")
+    if is_routed(params) and (params["network"] or params["router"] == "never"):
+        message = "a routed path between two guests needs networks and a router of the run's own"
+        raise StageError("invalid", message, hint="Leave out the network and router: never, or check a bridged path.")
+
+
+def is_routed(params: Params) -> bool:
+    """Return whether a router is to be between two guests."""
+    return bool(params["dataplane"]) and params["path"] == "routed"
 
 
 def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
@@ -345,17 +381,20 @@ def act(stage: Stage[NetworkDetails]) -> None:
         stage.changed = bool(stage.cloud.network.get_endpoint())
         return
     if network is None:
-        network, subnet = make_network(stage, params)
+        network, subnet = make_network(stage, params["cidr"])
+    second = network
     group = security_group_for(stage, network)
-    if subnet is not None and (external is not None or params["router"] == "always"):
-        make_router(stage, subnet.id, external and external.id)
+    if subnet is not None and (external is not None or params["router"] == "always" or is_routed(params)):
+        router = make_router(stage, subnet.id, external and external.id)
+        if is_routed(params):
+            second = make_second_network(stage, router)
     if external is not None:
         allocate_address(stage, external)
     if params["port"] == "precreated" or params["dataplane"]:
         stage.details = replace(stage.details, fixed_ips=make_port(stage, "port", network, group))
     if params["dataplane"]:
         # Each guest has the other one's address in its user data.
-        stage.details = replace(stage.details, second_fixed_ips=make_port(stage, "second_port", network, group))
+        stage.details = replace(stage.details, second_fixed_ips=make_port(stage, "second_port", second, group))
 
 
 def main() -> None:
@@ -375,6 +414,7 @@ def main() -> None:
         "external_network": {"type": "str"},
         "port": {"type": "str", "choices": stage_options.PORTS, "default": "nova"},
         "dataplane": {"type": "bool", "default": False},
+        "path": {"type": "str", "choices": stage_options.PATHS, "default": "bridged"},
     }
     run_stage(StageName.NETWORK, act, NetworkDetails(), options, timeout=120)
 

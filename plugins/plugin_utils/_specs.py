@@ -48,6 +48,7 @@ OTHER_OPTIONS = {
     "stackproof_volume_type": "volume_type",
     "stackproof_volume_zone": "availability_zone",
     "stackproof_zone": "availability_zone",
+    "stackproof_dataplane_path": "path",
 }
 # The role network makes a rule of it.
 NO_OPTIONS = frozenset({("network", "stackproof_tcp_port")})

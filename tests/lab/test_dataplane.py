@@ -42,6 +42,11 @@ def test_two_guests_on_two_hosts_find_all_paths(runs):
         assert f"({there}): packets of 1500 bytes pass" in output
 
 
+def test_two_guests_reach_each_other_across_a_router(runs):
+    outcome = run_of_two(runs, dataplane_path="routed")
+    assert {"second_network", "second_router_interface"} <= {line["kind"] for line in outcome.ledger}
+
+
 def test_a_wire_that_is_too_small_is_named(lab, runs):
     fault = FAULTS["mtu-1400-on-the-second-host"]
     verdict = run_with(lab, fault, runs).record["verdict"]

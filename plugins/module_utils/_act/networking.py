@@ -25,21 +25,22 @@ def first_named(name: str, resources: Iterable[Any]) -> Any:
     return next((resource for resource in resources if resource.name == name), None)
 
 
-def make_router(stage: Stage[Any], subnet_id: str, external_id: str | None = None) -> None:
+def make_router(stage: Stage[Any], subnet_id: str, external_id: str | None = None) -> Any:
     """Make a router on the subnet. To the external network it needs a gateway, but none for the guests' metadata."""
     neutron = stage.cloud.network
     gateway = {"external_gateway_info": {"network_id": external_id}} if external_id else {}
     router = make_marked(stage, "router", neutron.routers, lambda **marks: neutron.create_router(**gateway, **marks))
-    add_interface(stage, router, subnet_id)
+    add_interface(stage, "router_interface", router, subnet_id)
+    return router
 
 
-def add_interface(stage: Stage[Any], router: Any, subnet_id: str) -> None:
+def add_interface(stage: Stage[Any], kind: str, router: Any, subnet_id: str) -> None:
     """Connect a router to a subnet.
 
     Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
     """
     neutron = stage.cloud.network
-    name = f"{stage.run.mark}-router-interface"
+    name = f"{stage.run.mark}-{kind.replace('_', '-')}"
     interface = Named(f"{router.id}/{subnet_id}", name)
 
     def find() -> Named | None:
@@ -51,7 +52,7 @@ def add_interface(stage: Stage[Any], router: Any, subnet_id: str) -> None:
         neutron.add_interface_to_router(router, subnet_id=subnet_id)
         return interface
 
-    stage.create("router_interface", name, make, find)
+    stage.create(kind, name, make, find)
 
 
 def is_on_subnet(port: Any, subnet_id: str) -> bool:

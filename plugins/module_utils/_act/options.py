@@ -21,6 +21,8 @@ ATTACHED = ["at_boot", "after", "root"]
 PORTS = ["nova", "precreated"]
 ROUTERS = ["auto", "always", "never"]
 GUESTS = ["console", "none"]
+# Both guests are on one network, or a router is between theirs.
+PATHS = ["bridged", "routed"]
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.
 LONGEST_PREFIX = 29
 # Cinder keeps a size in 32 bits.

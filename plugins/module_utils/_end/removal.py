@@ -161,11 +161,14 @@ KINDS: dict[Any, Kind] = {
     "second_port": plain(1, "network", "/ports", "port"),
     "server_group": plain(1, "compute", "/os-server-groups", "server_group")._replace(find=find_server_group),
     "router_interface": Kind(1, read_interface, find_interface, delete_interface),
+    "second_router_interface": Kind(1, read_interface, find_interface, delete_interface),
     "image": plain(2, "image", "/images", "image"),
     "volume": plain(2, "block_storage", "/volumes", "volume")._replace(delete=delete_volume),
     "router": plain(2, "network", "/routers", "router"),
     "subnet": plain(2, "network", "/subnets", "subnet"),
+    "second_subnet": plain(2, "network", "/subnets", "subnet"),
     "network": plain(2, "network", "/networks", "network"),
+    "second_network": plain(2, "network", "/networks", "network"),
     "security_group": plain(2, "network", "/security-groups", "security_group"),
 }
 
@@ -310,7 +313,8 @@ class Removal:
 
 def lost_interface(run: Run, entry: Entry) -> Any:
     """Return the id of a router interface whose answer never came: that of the run's router, and that of its subnet."""
-    ends = [run.ledger.find(kind, f"{run.mark}-{kind}") for kind in ("router", "subnet")]
+    subnet = "second_subnet" if entry["kind"] == "second_router_interface" else "subnet"
+    ends = [run.ledger.find(kind, f"{run.mark}-{kind.replace('_', '-')}") for kind in ("router", subnet)]
     ids = [str(end["id"]) for end in ends if end and end["id"]]
     return "/".join(ids) if len(ids) == len(ends) else entry["id"]
 
@@ -355,7 +359,7 @@ def remove_all(cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say:
     if entries:
         wait_for_answer(lambda: check_project(cloud, run), deadline)
     for entry in reversed(entries):
-        if entry["kind"] == "router_interface" and entry["id"] is None:
+        if entry["kind"] in ledger.FORMS and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
         reason = why_foreign(entry, run.mark)
         if reason:

@@ -29,7 +29,8 @@ DAMAGE = "\N{REPLACEMENT CHARACTER}"
 DAMAGED_LINE = "damaged line"
 # The form of the services' ids; a router's interface has two. Another text could lead to another of their URLs.
 ID = r"[0-9A-Za-z_-]{1,64}"
-FORMS = {"router_interface": re.compile(f"{ID}/{ID}")}
+TWO_IDS = re.compile(f"{ID}/{ID}")
+FORMS = {"router_interface": TWO_IDS, "second_router_interface": TWO_IDS}
 FORM = re.compile(ID)
 
 

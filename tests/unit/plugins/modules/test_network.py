@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.modules import network as module
 from tree import RECORDED
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
@@ -247,3 +248,56 @@ def test_check_mode_finds_a_wrong_password(go, cloud):
     result = go("network", check=True)
     assert result["failed"] is True
     assert "requires authentication" in result["msg"]
+
+
+# Ports and networks for two guests
+
+
+def test_two_guests_get_a_port_each(go, cloud):
+    record = go("network", dataplane=True)["record"]
+    assert made(record)[3:] == [("port", f"{MARK}-port"), ("second_port", f"{MARK}-second-port")]
+    networks = {port["network_id"] for port in cloud.all("ports")}
+    assert networks == {cloud.all("networks")[0]["id"]}
+    assert record["details"]["fixed_ips"]
+    assert record["details"]["second_fixed_ips"]
+
+
+def test_a_routed_path_has_a_second_network_on_the_same_router(go, cloud):
+    record = go("network", dataplane=True, path="routed")["record"]
+    assert [kind for kind, _name in made(record)] == [
+        "network",
+        "subnet",
+        "security_group",
+        "router",
+        "router_interface",
+        "second_network",
+        "second_subnet",
+        "second_router_interface",
+        "port",
+        "second_port",
+    ]
+    ranges = {subnet["name"]: subnet["cidr"] for subnet in cloud.all("subnets")}
+    assert ranges == {f"{MARK}-subnet": "192.168.222.0/24", f"{MARK}-second-subnet": "192.168.223.0/24"}
+    ids = {resource["kind"]: resource["id"] for resource in record["resources"]}
+    assert ids["second_router_interface"] == f"{ids['router']}/{ids['second_subnet']}"
+    ports = {port["name"]: port["network_id"] for port in cloud.all("ports") if port["name"]}
+    assert ports == {f"{MARK}-port": ids["network"], f"{MARK}-second-port": ids["second_network"]}
+
+
+@pytest.mark.parametrize(
+    ("cidr", "following"),
+    [
+        ("192.168.222.0/24", "192.168.223.0/24"),
+        ("10.0.0.0/29", "10.0.0.8/29"),
+        ("255.255.255.0/24", "255.255.254.0/24"),
+    ],
+)
+def test_the_second_range_follows_the_first(cidr, following):
+    assert module.next_range(cidr) == following
+
+
+@pytest.mark.parametrize("options", [{"network": "lan"}, {"router": "never"}])
+def test_a_routed_path_needs_networks_of_the_run(error, cloud, options):
+    failure = error("network", dataplane=True, path="routed", **options)
+    assert failure["kind"] == "invalid"
+    assert cloud.requests == []

@@ -23,12 +23,17 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 MARK = "stackproof-run-1"
 PLURALS = {
     "server": "servers",
+    "second_server": "servers",
+    "server_group": "os-server-groups",
     "image": "images",
     "volume": "volumes",
     "port": "ports",
+    "second_port": "ports",
     "router": "routers",
     "subnet": "subnets",
+    "second_subnet": "subnets",
     "network": "networks",
+    "second_network": "networks",
     "security_group": "security-groups",
     "floating_ip": "floatingips",
 }
@@ -94,7 +99,7 @@ def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, ha
 
 
 def test_every_kind_that_a_stage_makes_can_be_removed():
-    assert set(removal.KINDS) == {*PLURALS, "router_interface"}
+    assert set(removal.KINDS) == {*PLURALS, "router_interface", "second_router_interface"}
 
 
 def test_what_stands_in_the_way_goes_first(cloud, had, remove):
