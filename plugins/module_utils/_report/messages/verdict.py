@@ -176,7 +176,16 @@ def passed(_judgement: Judgement, record: Record) -> str:
     if metadata and metadata.status == StageStatus.SKIPPED:
         guest = "; the guest was not checked"
     reason = f"The cloud provisions an instance: active after {seconds:.1f} s{guest}."
-    return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
+    return reason + paths_sentence(record) + errors_sentence(record.known_errors) + hosts_sentence(record)
+
+
+def paths_sentence(record: Record) -> str:
+    """Return what was found between two guests, if that was checked."""
+    stage = record.stage(StageName.DATAPLANE)
+    if stage is None or stage.status is not StageStatus.OK:
+        return ""
+    where = ", both on one host" if stage.details.get("spread") is False else ""
+    return f" It carries packets between two guests{where}: {plural(len(stage.details['checks']), 'check')} passed."
 
 
 def not_examined(judgement: Judgement, _record: Record) -> str:
