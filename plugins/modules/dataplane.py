@@ -33,6 +33,14 @@ options:
   availability_zone:
     description: The zone of the second server.
     type: str
+  journey:
+    description: The operations of the stage journey; with any, the second guest watches the first one from here on.
+    type: list
+    elements: str
+    choices:
+      [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
+       rebuild, resize, resize_revert, migrate, live_migrate]
+    default: []
   second_host:
     description:
       - Name of the compute host for the second server. Most clouds allow only administrators to choose it.
@@ -221,7 +229,8 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     """Return the request that makes the second server: as the first one, without its volume."""
     run = stage.run
     nonces = guest.nonces(run.id, run.record.started)
-    script = guest.user_data(nonces.user_data) + dataplane.script_for(stage, dataplane.SECOND)
+    watches = bool(stage.params["journey"])
+    script = guest.user_data(nonces.user_data) + dataplane.script_for(stage, dataplane.SECOND, watches)
     server: JsonObject = {
         "name": f"{run.mark}-second-server",
         "flavorRef": needed(stage, "flavor"),
@@ -327,6 +336,7 @@ def main() -> None:
         "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
         "availability_zone": {"type": "str"},
         "second_host": {"type": "str"},
+        "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
     }
     run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)
 

@@ -32,7 +32,7 @@ from ansible_collections.stackproof.provision.plugins.plugin_utils import _compi
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
 # The modules of a run. A fork that had to load its own would compile it, with all that it imports.
 MODULES = (
-    *("run", "auth", "image", "network", "volume", "boot", "metadata", "dataplane"),
+    *("run", "auth", "image", "network", "volume", "boot", "metadata", "dataplane", "journey"),
     *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),
 )
 

@@ -130,7 +130,8 @@ def why_not(spec: Spec, value: Any, what: str = "it") -> str | None:
     wanted = "a list" if holds_none else not_of_type(kind, value)
     if wanted:
         return f"{what} is not {wanted}"
-    if "choices" in spec and value not in spec["choices"]:
+    # Those of a list are of its elements.
+    if "choices" in spec and kind != "list" and value not in spec["choices"]:
         return f"{what} is not one of {', '.join(spec['choices'])}"
     return why_not_inside(spec, value)
 
@@ -142,7 +143,7 @@ def why_not_inside(spec: Spec, value: Any) -> str | None:
         return first(why_not_key(spec["options"], key, part) for key, part in value.items())
     if kind == "list" and "elements" in spec:
         # A definition without options leaves the keys of its dictionaries to the module.
-        keys = {"options": spec["options"]} if "options" in spec else {}
+        keys = {name: spec[name] for name in ("options", "choices") if name in spec}
         element = {"type": spec["elements"], **keys}
         return first(why_not(element, item, f"{item!r:.40}") for item in validation.check_type_list(value))
     return None

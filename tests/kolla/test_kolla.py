@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import tarfile
+import tempfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from canary_under_test import ended_on
@@ -39,7 +40,7 @@ def test_a_run_passes_and_reads_everything(runs):
 
 
 def test_containers_that_agents_start_are_services(whole):
-    services = [service for host in whole.record["hosts"] for service in host["facts"]["services"]]
+    services = [service for host in whole.record["hosts"] for service in host["facts"].get("services") or ()]
     children = {service["component"] for service in services if service["unit"] == service.get("container")}
     assert "metadata-proxy" in children
 
@@ -75,14 +76,16 @@ def test_a_server_that_works_is_found_to_work_by_its_id(runs, tmp_path):
 
 
 def test_a_boot_is_diagnosed_by_the_logs_of_the_hosts_alone(whole, kolla_hosts, tmp_path):
-    for name, host in kolla_hosts.items():
-        packed = host.check_output("tar -C /var/log/kolla/ -cz . | base64 --wrap=0")
-        with tarfile.open(fileobj=BytesIO(gzip.decompress(base64.b64decode(packed)))) as archive:
-            archive.extractall(tmp_path / "bundle" / name, filter="data")
     server = next(r["id"] for stage in whole.record["stages"] for r in stage["resources"] if r["kind"] == "server")
-    status, output = play("diagnose", bundle=tmp_path / "bundle", server_id=server, diagnoses=tmp_path / "diagnoses")
+    # Keystone's debug log has tokens, so the copy is gone at the end.
+    with tempfile.TemporaryDirectory() as bundle:
+        for name, host in kolla_hosts.items():
+            packed = host.check_output("tar -C /var/log/kolla/ -cz . | base64 --wrap=0")
+            with tarfile.open(fileobj=BytesIO(base64.b64decode(packed))) as archive:
+                archive.extractall(Path(bundle, name), filter="data")
+        status, output = play("diagnose", bundle=bundle, server_id=server, diagnoses=tmp_path)
     assert status == 0, output
-    done = Outcome(status, output, (tmp_path / "diagnoses/latest").resolve())
+    done = Outcome(status, output, (tmp_path / "latest").resolve())
     assert done.record["verdict"]["result"] == "pass", output
     assert statuses(done, "ops_guide")["seen"] > 0
 

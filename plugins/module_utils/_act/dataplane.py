@@ -73,9 +73,25 @@ paths() {
   if [ "$count" -gt 0 ]; then largest; fi
 @PORTS@
   show end ""
+@WATCH@
 }
 paths &
 """
+# Whether the first guest answers all the time: a line for packets that were lost, once one is answered again, and one
+# every few seconds as a sign of life. ping numbers its packets from 0 or 1, and begins anew if it has ended.
+WATCH = r"""  while :; do
+    last='' seen=0
+    ping -i @INTERVAL@ $peer 2>/dev/null | while read -r line; do
+      case $line in *seq=*) ;; *) continue ;; esac
+      number=${line##*seq=} number=${number%% *} seen=$((seen + 1))
+      lost=$((number - ${last:-$((number - 1))} - 1)) last=$number
+      if [ $lost -gt 0 ] || [ $((seen % @SIGN@)) -eq 1 ]; then now; show watch ", \"at\": $up, \"lost\": $lost"; fi
+    done
+    sleep 1
+  done"""
+# In seconds between two packets, and in packets between two signs of life
+INTERVAL_S = 0.2
+SIGN = 15
 LINE = re.compile(r"stackproof-path: (\{.*\})")
 MOST_LINES = 100
 
@@ -97,8 +113,11 @@ def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
     return Doors(ranges[0][0] if ranges else None, shut[0] if shut else None)
 
 
-def script(guest_name: str, peer: str, nonce: str, doors: Doors | None) -> str:
-    """Return what a guest is to run after its own proof. doors: None where no security group holds."""
+def script(guest_name: str, peer: str, nonce: str, doors: Doors | None, watches: bool = False) -> str:
+    """Return what a guest is to run after its own proof.
+
+    doors: None where no security group holds. watches: whether it looks at the other guest until its end.
+    """
     knocks = [("open", doors.open), ("shut", doors.shut)] if doors else []
     lines = [f"  knock {port} {name}" for name, port in knocks if port is not None]
     values = {
@@ -110,14 +129,16 @@ def script(guest_name: str, peer: str, nonce: str, doors: Doors | None) -> str:
         "PORT_SECONDS": PORT_SECONDS,
         "PATIENCE": PATIENCE[guest_name],
         "PORTS": "\n".join(lines) or "  :",
+        "INTERVAL": INTERVAL_S,
+        "SIGN": SIGN,
     }
-    text = SCRIPT
+    text = SCRIPT.replace("@WATCH@", WATCH if watches else "  :")
     for name, value in values.items():
         text = text.replace(f"@{name}@", str(value))
     return text
 
 
-def script_for(stage: Stage[Any], guest_name: str) -> str:
+def script_for(stage: Stage[Any], guest_name: str, watches: bool = False) -> str:
     """Return the script of one of the run's guests, by the ports and the security group of its network stage."""
     network = stage.details_of(StageName.NETWORK, NetworkDetails)
     peers = network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
@@ -132,7 +153,7 @@ def script_for(stage: Stage[Any], guest_name: str) -> str:
         rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
         doors = doors_of(rule for rule in rules if rule["security_group_id"] == group.id)
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
-    return script(guest_name, peer, nonces.user_data, doors)
+    return script(guest_name, peer, nonces.user_data, doors, watches)
 
 
 # What consoles show
@@ -167,6 +188,19 @@ def read(console: str, guest: str, nonce: str) -> Shown:
             if isinstance(check, str) and len(lines) < MOST_LINES:
                 lines.setdefault(check, found)
     return Shown(guest, lines)
+
+
+def losses(console: str, nonce: str) -> list[int]:
+    """Return how many packets the second guest missed before each of its signs of life."""
+    found: list[int] = []
+    for match in LINE.finditer(console):
+        try:
+            line = json.loads(match[1])
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(line, dict) and (line.get("nonce"), line.get("check")) == (nonce, "watch"):
+            found.append(int(number(line.get("lost")) or 0))
+    return found
 
 
 def checks_of(shown: Shown) -> tuple[PathCheck, ...]:

@@ -21,6 +21,11 @@ ATTACHED = ["at_boot", "after", "root"]
 PORTS = ["nova", "precreated"]
 ROUTERS = ["auto", "always", "never"]
 GUESTS = ["console", "none"]
+# Operations on a server after its boot
+OPERATIONS = [
+    "reboot", "hard_reboot", "stop", "pause", "suspend", "shelve", "snapshot", "rebuild", "resize", "resize_revert",
+    "migrate", "live_migrate",
+]  # fmt: skip
 # Both guests are on one network, or a router is between theirs.
 PATHS = ["bridged", "routed"]
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.

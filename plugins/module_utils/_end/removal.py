@@ -163,6 +163,7 @@ KINDS: dict[Any, Kind] = {
     "router_interface": Kind(1, read_interface, find_interface, delete_interface),
     "second_router_interface": Kind(1, read_interface, find_interface, delete_interface),
     "image": plain(2, "image", "/images", "image"),
+    "snapshot": plain(2, "image", "/images", "image"),
     "volume": plain(2, "block_storage", "/volumes", "volume")._replace(delete=delete_volume),
     "router": plain(2, "network", "/routers", "router"),
     "subnet": plain(2, "network", "/subnets", "subnet"),

@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from .._components.tables import project_of
 from .._model.event import Event
 from .._model.words import Level
 
@@ -28,6 +29,7 @@ class EventIndex:
         self.levels = levels_of(events)
         self.proxied = {service for service, logged in self.logged() if is_proxied(logged)}
         self.hides_methods = hides_methods(events)
+        self.is_request_passed_on = is_request_passed_on(events)
 
     def of(self, source: str, service: str) -> list[Event]:
         return self._by_place[source, service]
@@ -51,6 +53,15 @@ def is_proxied(events: Iterable[Event]) -> bool:
     """Return whether a proxy on the same host sent all requests, so that their addresses say nothing."""
     addresses = {event.get("client") for event in events if event.get("client")}
     return bool(addresses) and addresses <= LOOPBACK
+
+
+def is_request_passed_on(events: Iterable[Event]) -> bool:
+    """Return whether the services that Nova asks log the request's id, too.
+
+    They do not where the client has given its request an id of its own, and only Nova's is known.
+    """
+    logged = [event for event in events if event.source == "log" and "request" in event.keys]
+    return any(project_of(event.service) != "nova" for event in logged)
 
 
 def hides_methods(events: Iterable[Event]) -> bool:

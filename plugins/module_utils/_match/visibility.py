@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from .._collect.sources import SOURCES
-from .._components.tables import is_beside_instance, working_on_boots
+from .._components.tables import is_beside_instance, project_of, working_on_boots
 from .._model.flow_definition import Rule, StepDefinition
 from .._model.words import Level
 from .expressions import names_in
@@ -79,6 +79,14 @@ class Visibility:
         shows_requests = any(log.requests for log in self._scope.logs_of(rule.service))
         return None if is_shown or shows_requests else f"the log of {rule.service} shows no request at all"
 
+    def _hides_request(self, rule: Rule) -> bool:
+        """Return whether a service may have logged a request under an id that is not known.
+
+        Whoever was not the client knows Nova's id alone.
+        """
+        is_of_others = rule.needs == "request" and project_of(rule.service) != "nova"
+        return is_of_others and not self._scope.watched and not self._index.is_request_passed_on
+
     def must_be_shown(self, rule: Rule) -> bool:
         """Return whether what a rule looks for would have been seen if it happened."""
         if names_in(rule.where) - set(self._scope.names):
@@ -86,6 +94,8 @@ class Visibility:
         if rule.edge == "later":
             return False  # it may still come
         if not self._scope.watched and (rule.source, rule.kind) in SEEN_BY_CLIENT:
+            return False
+        if self._hides_request(rule):
             return False
         if self._scope.logs_alone and (rule.source != "log" or rule.needs == "asked" or rule.window):
             return False

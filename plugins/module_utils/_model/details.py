@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from .codec import Seconds, omitted
-from .words import AttemptStatus, CheckStatus
+from .words import AttemptStatus, CheckStatus, StageStatus
 
 
 @dataclass(frozen=True)
@@ -306,3 +306,33 @@ class DataplaneDetails(Details):
     server: Optional[Server] = omitted()
     spread: Optional[bool] = omitted()
     checks: Optional[tuple[PathCheck, ...]] = omitted()
+
+
+# journey
+
+
+@dataclass(frozen=True)
+class Leg:
+    """An operation on the first server after its boot.
+
+    seconds: until the server was as it should be. host_before, host_after: known to administrators; moved: whether the
+    hash of the host has changed. lost: packets of the second guest that were not answered. outage_s: for how long.
+    """
+
+    operation: str
+    status: StageStatus
+    request_id: Optional[str] = omitted()
+    seconds: Optional[Seconds] = omitted()
+    host_before: Optional[str] = omitted()
+    host_after: Optional[str] = omitted()
+    moved: Optional[bool] = omitted()
+    lost: Optional[int] = omitted()
+    outage_s: Optional[Seconds] = omitted()
+
+
+@dataclass(frozen=True)
+class JourneyDetails(Details):
+    """The operations in their order. request_id: of the last one."""
+
+    request_id: Optional[str] = omitted()
+    legs: tuple[Leg, ...] = omitted(())

@@ -34,6 +34,7 @@ class StageName(Word):
     BOOT = "boot"
     METADATA = "metadata"
     DATAPLANE = "dataplane"
+    JOURNEY = "journey"
     REMOVAL = "removal"
 
 

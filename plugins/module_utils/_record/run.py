@@ -32,9 +32,10 @@ from .errors import MALFORMED, StageError
 from .ledger import LONGEST_RECORD, ForeignFileError, Ledger, own_text, private, regular
 from .masking import words_of
 
-# The stages of every run. The paths between two guests are checked if a user asks for it; the removal of what a run has
-# made is recorded as a stage of its own, beside these.
-STAGES = tuple(name for name in ORDER if name not in (StageName.DATAPLANE, StageName.REMOVAL))
+# Only if a user asks for them
+OPTIONAL = (StageName.DATAPLANE, StageName.JOURNEY)
+# The stages of every run. The removal of what it has made is recorded as a stage of its own, beside these.
+STAGES = tuple(name for name in ORDER if name not in (*OPTIONAL, StageName.REMOVAL))
 # The link to the newest run
 LATEST = "latest"
 RUN_ID = re.compile(RUN_ID_PATTERN)

@@ -19,7 +19,7 @@ from .._model.operation import Operation
 from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
-from . import finding
+from . import finding, journey
 from .messages.words import plural
 from .paths import rows_of
 
@@ -82,6 +82,7 @@ def run_lines(record: Record, directory: str) -> list[str]:
     lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
     lines += slowest_lines(record)
     lines += path_lines(record)
+    lines += leg_lines(record)
     lines += host_lines(record)
     lines += [f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}" for limit in record.thresholds]
     lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
@@ -182,6 +183,13 @@ def path_lines(record: Record) -> list[str]:
     rows = rows_of(record)
     lines = ["", "  paths between the guests"] if rows else []
     return [*lines, *(f"  {row.status.replace('_', ' '):<8} {row.route}: {row.text}" for row in rows)]
+
+
+def leg_lines(record: Record) -> list[str]:
+    """Return a line for each operation on the server after its boot."""
+    rows = journey.rows_of(record)
+    lines = ["", "  operations on the first guest"] if rows else []
+    return [*lines, *(f"  {row.status:<8} {row.operation:<14} {row.text}" for row in rows)]
 
 
 def state_of(host: Host) -> str:

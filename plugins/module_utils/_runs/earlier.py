@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 from .._model.error_kind import ErrorKind
 from .._model.record import EarlierRun, EarlierRuns, Record
-from .._model.words import Result, StageName, StageStatus
+from .._model.words import Result, StageStatus
 from .._record.errors import StageError
 from .._record.ledger import regular
-from .._record.run import STAGES, read_as, run_directories
+from .._record.run import OPTIONAL, STAGES, read_as, run_directories
 from .figures import usual_of
 
 # A record has the time at which its run began among its first characters.
@@ -64,7 +64,7 @@ def usual_errors(runs: Iterable[EarlierRun]) -> dict[ErrorKind, float]:
 
 def summarize(runs: Iterable[EarlierRun]) -> dict[str, EarlierRuns]:
     """Return for each stage in how many runs it worked, and how long it took."""
-    seconds: dict[str, list[float]] = {name.value: [] for name in (*STAGES, StageName.DATAPLANE)}
+    seconds: dict[str, list[float]] = {name.value: [] for name in (*STAGES, *OPTIONAL)}
     for run in runs:
         for stage in run.stages:
             if stage.status is StageStatus.OK and stage.duration_s is not None and stage.stage in seconds:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ..._model.flow import FollowedFlow
 from ..._model.record import EarlierRun, Record
 from ..._model.words import View
-from .. import frame
+from .. import frame, journey
 from ..paths import PathRow, rows_of
 from ..sequence.drawing import Picture, legend_of_page
 from . import boot, chains, coverage, earlier, hosts, stages, steps, verdict
@@ -33,6 +33,7 @@ class Page:
     story: steps.Story | None
     coverage: list[coverage.Table]
     paths: list[PathRow]
+    journey: list[journey.LegRow]
     hosts: list[hosts.HostCard]
     slowest: list[SlowCall]
     requests: list[StageRequests]
@@ -70,6 +71,7 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
         story=None if story is None else steps.story(story),
         coverage=tables,
         paths=rows_of(record),
+        journey=journey.rows_of(record),
         hosts=cards,
         slowest=slowest(record),
         requests=counts,

@@ -29,6 +29,7 @@ REFUSED = [
     ("stackproof_attach", "x", "'x': it is not one of at_boot, after, root"),
     ("stackproof_volume", ["empty"], "['empty']: it is not a text"),
     ("stackproof_router", True, "True: it is not one of auto, always, never"),
+    ("stackproof_journey", ["reboot", "fly"], "['reboot', 'fly']: 'fly' is not one of reboot, hard_reboot"),
     ("stackproof_interface", "outside", "'outside': it is not one of public, internal, admin"),
     ("stackproof_floating_ip", "perhaps", "'perhaps': it is not true or false"),
     ("stackproof_heartbeat", "1m", "'1m': it is not a number"),

@@ -1023,6 +1023,22 @@ def test_a_step_is_not_missing_if_its_log_may_have_been_read_before_it(settled, 
     assert match([fact(5.0, "begun")], steps, sources=whole, settled=settled)[1].status == status
 
 
+@pytest.mark.parametrize(
+    ("watched", "passed_on", "status"), [(True, False, "missing"), (False, True, "missing"), (False, False, "unseen")]
+)
+def test_a_request_that_others_may_log_under_another_id_is_not_missing(watched, passed_on, status):
+    """Whoever was not the client knows Nova's id alone, and the client may have given its request another one."""
+    neutron = {"source": "log", "service": "neutron-server", "says": "done", "needs": "request"}
+    steps = [
+        {"id": "1", "observe": [{"source": "host", "service": "s", "where": "fact == 'begun'"}]},
+        {"id": "2", "follows": ["1"], "observe": [neutron]},
+    ]
+    services = ["nova-api", *(["glance-api"] if passed_on else [])]
+    logged = [event(5.0, service, "line", "asked", source="log", keys=("request",)) for service in services]
+    whole = [{"host": "h", "service": "neutron-server", "complete": True}]
+    assert match([fact(5.0, "begun"), *logged], steps, sources=whole, watched=watched)[1].status == status
+
+
 def test_exchanges_that_no_step_shows_are_found_in_a_run_whose_calls_have_no_service(followed):
     """Before the catalog is known, as with a wrong password, no service is either."""
     for stage in followed.record["stages"]:

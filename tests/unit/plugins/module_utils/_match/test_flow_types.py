@@ -227,7 +227,11 @@ def test_a_value_of_a_wrong_type_in_a_rule_is_refused_or_harmless(refused_or_fol
         (("steps", 1, "numbers"), {"table": {}}, "step 2: numbers must be a dictionary of whole numbers, texts and"),
         (("steps", 1), "ask", "step 2 must be a dictionary, not 'ask'"),
         (("lifelines",), ["a", 1], "lifelines must be a list of texts, not ['a', 1]"),
-        (("stage",), "bot", "stage must be auth, image, network, volume, boot, metadata or removal, not 'bot'"),
+        (
+            ("stage",),
+            "bot",
+            "stage must be auth, image, network, volume, boot, metadata, dataplane, journey or removal, not 'bot'",
+        ),
         (("judged",), "yes", "judged must be true or false, not 'yes'"),
         (("phases", "request", "stage"), 1, "the phase request: stage must be auth, image,"),
         (("parts", 0, "starts"), 1, "part 1: starts must be a list of steps, not 1"),

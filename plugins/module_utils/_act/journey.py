@@ -1,0 +1,222 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Operations on a server after its boot: what is asked of Nova for each, and how the server is to be afterwards.
+
+An operation is one function here, and its name in options.OPERATIONS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._cloud import servers
+from .._cloud.connection import answer_of
+from .._model.details import BootDetails, ImageDetails, JourneyDetails
+from .._model.stage import Resource
+from .._model.words import StageName
+from .._record.errors import StageError
+from .._record.waiting import Look
+from .stage import Named, Stage
+
+# Since this version Nova chooses the host of a live migration and whether disks are copied.
+LIVE_SINCE = "2.30"
+# Since this version the answer has the id of a new image.
+SNAPSHOT_SINCE = "2.45"
+
+JsonObject = dict[str, Any]
+
+
+class Traveller:
+    """The server on which the operations are done."""
+
+    def __init__(self, stage: Stage[JourneyDetails], server: Resource) -> None:
+        self.stage = stage
+        self.id = server.id
+        self.name = server.name or server.id
+        self.nova = stage.cloud.compute
+        # The id of Nova's request for the last action
+        self.request_id: str | None = None
+
+    def act(self, action: str, body: Any = None, **options: Any) -> Any:
+        """Ask Nova for an action, and return its answer."""
+        self.stage.begin(f"asking for {action} of the server {self.name}")
+        answer = self.nova.post(f"/servers/{self.id}/action", json={action: body}, **options)
+        # The action is known by it, also if it fails later.
+        self.request_id = answer.headers.get("x-openstack-request-id")
+        return answer_of(answer)
+
+    def wait(self, *statuses: str) -> JsonObject:
+        """Return the server once it has one of these states and nothing is being done with it."""
+
+        def look() -> Look:
+            server = servers.read(self.nova, self.id)
+            if server["status"] == "ERROR":
+                raise self.failed(server.get("fault") or {})
+            is_done = server["status"] in statuses and not servers.is_busy(server)
+            return is_done, servers.state_of(server), server
+
+        found: JsonObject = self.stage.wait(f"the server {self.name} to be {' or '.join(statuses)}", look)
+        return found
+
+    def failed(self, fault: JsonObject) -> StageError:
+        said = str(fault.get("message") or "no fault is given")
+        hint = f"Look for {self.request_id} in the logs of nova-compute and nova-conductor."
+        message = f"the server {self.name} became ERROR; the cloud said: {said}"
+        return StageError(
+            "operation_failed", message, resource=self.name, answer=said, request_id=self.request_id, hint=hint
+        )
+
+    def must_have_moved(self, before: JsonObject, after: JsonObject) -> None:
+        """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""
+        if before.get("hostId") != after.get("hostId"):
+            return
+        events = servers.events_of(self.nova, self.id, self.request_id)
+        result = next((event.event for event in events if event.result == "Error"), None)
+        reason = f", as {result} failed" if result else ""
+        message = f"the server {self.name} stayed on its host{reason}"
+        hint = (
+            f"Look for {self.request_id} in the logs of nova-conductor, nova-scheduler and nova-compute of both hosts."
+        )
+        raise StageError("not_moved", message, resource=self.name, request_id=self.request_id, hint=hint)
+
+
+def reboot(server: Traveller) -> None:
+    server.act("reboot", {"type": "SOFT"})
+    server.wait("ACTIVE")
+
+
+def hard_reboot(server: Traveller) -> None:
+    server.act("reboot", {"type": "HARD"})
+    server.wait("ACTIVE")
+
+
+def stop(server: Traveller) -> None:
+    server.act("os-stop")
+    server.wait("SHUTOFF")
+    server.act("os-start")
+    server.wait("ACTIVE")
+
+
+def pause(server: Traveller) -> None:
+    server.act("pause")
+    server.wait("PAUSED")
+    server.act("unpause")
+    server.wait("ACTIVE")
+
+
+def suspend(server: Traveller) -> None:
+    server.act("suspend")
+    server.wait("SUSPENDED")
+    server.act("resume")
+    server.wait("ACTIVE")
+
+
+def shelve(server: Traveller) -> None:
+    server.act("shelve")
+    # A cloud may keep a shelved server on its host for a while.
+    server.wait("SHELVED_OFFLOADED", "SHELVED")
+    server.act("unshelve")
+    server.wait("ACTIVE")
+
+
+def snapshot(server: Traveller) -> None:
+    """Make an image of the server. The cleanup deletes it."""
+    stage, glance = server.stage, server.stage.cloud.image
+    name = f"{stage.run.mark}-snapshot"
+
+    def make() -> Named:
+        answer = server.act("createImage", {"name": name}, microversion=SNAPSHOT_SINCE)
+        return Named(answer["image_id"], name)
+
+    def find() -> Named | None:
+        return next((Named(image.id, name) for image in glance.images(name=name) if image.name == name), None)
+
+    image = stage.create("snapshot", name, make, find)
+
+    def look() -> Look:
+        current = glance.get_image(image.id)
+        if current.status in ("killed", "deleted"):
+            raise StageError("operation_failed", f"the image {name} became {current.status}", resource=name)
+        return current.status == "active", current.status, current
+
+    stage.wait(f"the image {name} to be active", look)
+    server.wait("ACTIVE")
+
+
+def rebuild(server: Traveller) -> None:
+    """Build the server again from its own image."""
+    image = server.stage.resource("image")
+    if image is None:
+        raise StageError("invalid", "there is no image to rebuild from", hint="Run the stage image of this run first.")
+    server.act("rebuild", {"imageRef": image.id})
+    server.wait("ACTIVE")
+
+
+def resize(server: Traveller) -> None:
+    server.act("resize", {"flavorRef": other_flavor(server.stage)})
+    server.wait("VERIFY_RESIZE")
+    server.act("confirmResize")
+    server.wait("ACTIVE")
+
+
+def resize_revert(server: Traveller) -> None:
+    server.act("resize", {"flavorRef": other_flavor(server.stage)})
+    server.wait("VERIFY_RESIZE")
+    server.act("revertResize")
+    server.wait("ACTIVE")
+
+
+def migrate(server: Traveller) -> None:
+    """Move the server while it is stopped."""
+    before = servers.read(server.nova, server.id)
+    server.act("migrate")
+    server.wait("VERIFY_RESIZE")
+    server.act("confirmResize")
+    server.must_have_moved(before, server.wait("ACTIVE"))
+
+
+def live_migrate(server: Traveller) -> None:
+    """Move the server while it runs."""
+    before = servers.read(server.nova, server.id)
+    server.act("os-migrateLive", {"host": None, "block_migration": "auto"}, microversion=LIVE_SINCE)
+    server.must_have_moved(before, server.wait("ACTIVE"))
+
+
+def other_flavor(stage: Stage[JourneyDetails]) -> str:
+    """Return the smallest flavor that is not smaller than the server's in anything, and larger in something."""
+    used = stage.details_of(StageName.BOOT, BootDetails).flavor
+    image = stage.details_of(StageName.IMAGE, ImageDetails).image
+    if used is None:
+        raise StageError(
+            "invalid", "the flavor of the server is not known", hint="Run the stage boot of this run first."
+        )
+    disk = max(used.disk, image.min_disk if image else 0)
+    larger = [
+        flavor
+        for flavor in stage.cloud.compute.flavors()
+        if flavor.ram >= used.ram and flavor.vcpus >= used.vcpus and flavor.disk >= disk and flavor.name != used.name
+    ]
+    if not larger:
+        message = f"no flavor is larger than {used.name}, so the server cannot be resized"
+        raise StageError("not_found", message, hint="Use a smaller flavor for the run, or leave out resize.")
+    chosen = min(larger, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+    return str(chosen.id)
+
+
+OPERATIONS: dict[str, Callable[[Traveller], None]] = {
+    "reboot": reboot,
+    "hard_reboot": hard_reboot,
+    "stop": stop,
+    "pause": pause,
+    "suspend": suspend,
+    "shelve": shelve,
+    "snapshot": snapshot,
+    "rebuild": rebuild,
+    "resize": resize,
+    "resize_revert": resize_revert,
+    "migrate": migrate,
+    "live_migrate": live_migrate,
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/python
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: journey
+short_description: 'Eighth stage of a run: operations on the server after its boot'
+version_added: 1.0.0
+description:
+  - Does one operation after the other with the first server, such as a reboot, a resize or a live migration, and waits
+    until it is as it should be and the second guest has an answer of it again.
+  - Of each operation the record has its seconds, whether the server moved, and how many packets of the second guest
+    were lost. The second guest sends five in a second.
+  - The stage dataplane of the same run makes the second guest, with the same operations in its option C(journey).
+extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
+  - stackproof.provision._stage.run
+  - stackproof.provision._attributes.stage
+options:
+  journey:
+    description:
+      - The operations, in their order. Those with two actions, such as V(stop), do both. V(resize) confirms, and
+        V(resize_revert) reverts.
+      - Most clouds allow only administrators V(migrate) and V(live_migrate).
+    type: list
+    elements: str
+    choices:
+      [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
+       rebuild, resize, resize_revert, migrate, live_migrate]
+    default: []
+  timeout:
+    description: How long the stage may take, in seconds.
+    type: float
+    default: 900
+notes:
+  - The role P(stackproof.provision.journey#role) passes its variables to this module. The playbook
+    C(stackproof.provision.verify) runs all stages.
+seealso:
+  - module: stackproof.provision.dataplane
+    description: The stage before.
+  - module: stackproof.provision.report
+    description: Ends the run.
+  - module: stackproof.provision.cleanup
+    description: Removes the resources of the stages.
+"""
+
+EXAMPLES = r"""
+- name: Reboot the server and move it while it runs
+  stackproof.provision.journey:
+    run_dir: "{{ run.directory }}"
+    journey: [reboot, live_migrate]
+"""
+
+RETURN = r"""
+record:
+  description: The stage's record, as in C(run.json).
+  returned: success
+  type: dict
+  contains:
+    stage:
+      description: Name of the stage.
+      returned: always
+      type: str
+      sample: journey
+error:
+  description:
+    - The operation, the action, and what to check next.
+    - C(kind) is one of V(operation_failed), V(not_moved) and V(no_answer), or of those that all stages have.
+  returned: failure
+  type: dict
+  sample: {}
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
+from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS, Traveller
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import JourneyDetails, Leg
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import Stopwatch
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+
+NEEDS = "Run all stages of this run with stackproof_dataplane and stackproof_journey."
+
+
+def both_servers(stage: Stage[JourneyDetails]) -> tuple[Resource, Resource]:
+    first, second = stage.resource("server"), stage.resource("second_server")
+    if first is None or second is None:
+        raise StageError("invalid", "there are no two guests, one of which watches the other", hint=NEEDS)
+    return first, second
+
+
+class Watcher:
+    """The second guest, which sends the first one packets all the time."""
+
+    def __init__(self, stage: Stage[JourneyDetails], second: Resource) -> None:
+        self.stage = stage
+        self.second = second
+        self.nonce = guest.nonces(stage.run.id, stage.run.record.started).user_data
+
+    def signs(self) -> list[int]:
+        """Return how many packets were lost before each of its signs of life so far."""
+        return dataplane.losses(read_console(self.stage.cloud.compute, self.second.id), self.nonce)
+
+    def await_answer(self, seen: int) -> list[int]:
+        """Return all signs, once there is one more than those that were seen."""
+
+        def look() -> Look:
+            signs = self.signs()
+            return len(signs) > seen, f"{len(signs) - seen} signs of life", signs
+
+        try:
+            found: list[int] = self.stage.wait("an answer of the first guest to the second one", look, console_pace)
+        except DeadlinePassed:
+            message = "the first guest does not answer the second one after the operation"
+            hint = "Look at the port of the first server on its host, and at its console."
+            raise StageError("no_answer", message, hint=hint) from None
+        return found
+
+
+def travel(stage: Stage[JourneyDetails], operation: str, server: Traveller, watcher: Watcher) -> None:
+    """Do an operation. The details have its leg, also if it fails."""
+    watch = Stopwatch()
+    server.request_id = None
+    before = servers.read(server.nova, server.id)
+    signs = watcher.await_answer(len(watcher.signs()))
+    leg = Leg(operation, StageStatus.FAILED, host_before=before.get("OS-EXT-SRV-ATTR:host"))
+    legs = stage.details.legs
+    stage.details = replace(stage.details, legs=(*legs, leg))
+    try:
+        OPERATIONS[operation](server)
+    finally:
+        leg = replace(leg, request_id=server.request_id, seconds=watch.seconds())
+        stage.details = replace(stage.details, legs=(*legs, leg), request_id=server.request_id)
+    after = servers.read(server.nova, server.id)
+    # A sign may be of before the end of the operation, and the one behind it is not.
+    later = watcher.await_answer(len(watcher.signs()))
+    lost = sum(later[len(signs) :])
+    leg = replace(
+        leg,
+        status=StageStatus.OK,
+        host_after=after.get("OS-EXT-SRV-ATTR:host"),
+        moved=before.get("hostId") != after.get("hostId"),
+        lost=lost,
+        outage_s=round(lost * dataplane.INTERVAL_S, 1),
+    )
+    stage.details = replace(stage.details, legs=(*legs, leg))
+
+
+def act(stage: Stage[JourneyDetails]) -> StageStatus | None:
+    if not stage.params["journey"]:
+        stage.details = replace(stage.details, reason="no operation is asked for")
+        return StageStatus.SKIPPED
+    if stage.check:
+        return None
+    first, second = both_servers(stage)
+    server, watcher = Traveller(stage, first), Watcher(stage, second)
+    for operation in stage.params["journey"]:
+        travel(stage, operation, server, watcher)
+    return None
+
+
+def main() -> None:
+    options: dict[str, Any] = {
+        "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
+    }
+    run_stage(StageName.JOURNEY, act, JourneyDetails(), options, timeout=900)
+
+
+if __name__ == "__main__":
+    main()
