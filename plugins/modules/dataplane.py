@@ -56,8 +56,8 @@ notes:
 seealso:
   - module: stackproof.provision.metadata
     description: The stage before.
-  - module: stackproof.provision.report
-    description: Ends the run.
+  - module: stackproof.provision.journey
+    description: The stage after, if it is asked for.
   - module: stackproof.provision.cleanup
     description: Removes the resources of the stages.
 """

@@ -65,13 +65,102 @@ record:
       returned: always
       type: str
       sample: journey
+    status:
+      description: One of V(ok), V(failed), V(skipped).
+      returned: always
+      type: str
+      sample: ok
+    started:
+      description: When the stage began, by the control node's clock.
+      returned: always
+      type: str
+      sample: '2026-11-27T21:42:21.876729+00:00'
+    finished:
+      description: When it ended.
+      returned: always
+      type: str
+      sample: '2026-11-27T21:43:22.311400+00:00'
+    duration_s:
+      description: How long it took, in seconds, by the monotonic clock.
+      returned: always
+      type: float
+      sample: 60.434671
+    resources:
+      description: The images of snapshots.
+      returned: always
+      type: list
+      elements: dict
+      sample: []
+    calls:
+      description: Every request with method, service, path, status, seconds and request id.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - method: POST
+          service: compute
+          host: 10.71.16.12:8774
+          path: /v2.1/servers/0c02b187-3eec-45f3-af10-870926bf809c/action
+          status: 202
+          request_id: req-798ade45-70a5-4032-9bc4-6db2d3782e71
+          started: '2026-11-27T21:42:23.690113+00:00'
+          seconds: 7.089123
+    waits:
+      description: The states of the server and of images, and the answers to the second guest.
+      returned: always
+      type: list
+      elements: dict
+      sample:
+        - awaited: an answer of the first guest to the second one
+          started: '2026-11-27T21:42:48.123250+00:00'
+          seconds: 1.592783
+          states:
+            - {state: 0 signs of life, at: '2026-11-27T21:42:48.691432+00:00', after_s: 0.568137, resolution_s: null}
+            - {state: 1 signs of life, at: '2026-11-27T21:42:49.716072+00:00', after_s: 1.592783, resolution_s: 1.593}
+          resolution_s: 1.593
+          polls: 2
+    details:
+      description: The operations in their order, each with its seconds, its hosts, and the packets that were lost.
+      returned: always
+      type: dict
+      sample:
+        request_id: req-0a298aa7-7841-4152-a136-b68d57c7754e
+        legs:
+          - operation: live_migrate
+            status: ok
+            request_id: req-798ade45-70a5-4032-9bc4-6db2d3782e71
+            seconds: 25.492232
+            host_before: compute1
+            host_after: compute2
+            moved: true
+            lost: 0
+            outage_s: 0.0
+          - operation: resize
+            status: ok
+            request_id: req-0a298aa7-7841-4152-a136-b68d57c7754e
+            seconds: 32.921839
+            host_before: compute2
+            host_after: compute1
+            moved: true
+            lost: 93
+            outage_s: 18.6
 error:
   description:
     - The operation, the action, and what to check next.
     - C(kind) is one of V(operation_failed), V(not_moved) and V(no_answer), or of those that all stages have.
   returned: failure
   type: dict
-  sample: {}
+  sample:
+    kind: invalid
+    message: >-
+      asking for resize of the server stackproof-20261127-214127-39a550-server: the cloud said (400): When resizing,
+      instances must change flavor! (request req-046c14df-3794-4d1d-9fc0-cd159a2a58cd)
+    resource: null
+    answer: When resizing, instances must change flavor!
+    status: 400
+    request_id: req-046c14df-3794-4d1d-9fc0-cd159a2a58cd
+    hint: Look at the values given.
+    details: {}
 """
 
 from dataclasses import replace

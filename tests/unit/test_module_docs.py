@@ -21,6 +21,7 @@ STAGES = {
     "boot": "Fifth",
     "metadata": "Sixth",
     "dataplane": "Seventh",
+    "journey": "Eighth",
 }
 HOST_TRUTHS = (
     "domain_info",

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._cloud import servers
 from .._cloud.connection import answer_of
-from .._model.details import BootDetails, ImageDetails, JourneyDetails
+from .._model.details import BootDetails, JourneyDetails
 from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
@@ -156,14 +156,14 @@ def rebuild(server: Traveller) -> None:
 
 
 def resize(server: Traveller) -> None:
-    server.act("resize", {"flavorRef": other_flavor(server.stage)})
+    server.act("resize", {"flavorRef": other_flavor(server)})
     server.wait("VERIFY_RESIZE")
     server.act("confirmResize")
     server.wait("ACTIVE")
 
 
 def resize_revert(server: Traveller) -> None:
-    server.act("resize", {"flavorRef": other_flavor(server.stage)})
+    server.act("resize", {"flavorRef": other_flavor(server)})
     server.wait("VERIFY_RESIZE")
     server.act("revertResize")
     server.wait("ACTIVE")
@@ -185,24 +185,25 @@ def live_migrate(server: Traveller) -> None:
     server.must_have_moved(before, server.wait("ACTIVE"))
 
 
-def other_flavor(stage: Stage[JourneyDetails]) -> str:
-    """Return the smallest flavor that is not smaller than the server's in anything, and larger in something."""
-    used = stage.details_of(StageName.BOOT, BootDetails).flavor
-    image = stage.details_of(StageName.IMAGE, ImageDetails).image
-    if used is None:
-        raise StageError(
-            "invalid", "the flavor of the server is not known", hint="Run the stage boot of this run first."
-        )
-    disk = max(used.disk, image.min_disk if image else 0)
-    larger = [
+def other_flavor(server: Traveller) -> str:
+    """Return the smallest flavor that the server does not have, and that is not smaller than that of its boot."""
+    least = server.stage.details_of(StageName.BOOT, BootDetails).flavor
+    if least is None:
+        hint = "Run the stage boot of this run first."
+        raise StageError("invalid", "the flavor of the server is not known", hint=hint)
+    current = servers.read(server.nova, server.id)["flavor"].get("id")
+    fitting = [
         flavor
-        for flavor in stage.cloud.compute.flavors()
-        if flavor.ram >= used.ram and flavor.vcpus >= used.vcpus and flavor.disk >= disk and flavor.name != used.name
+        for flavor in server.nova.flavors()
+        if flavor.id != current
+        and flavor.ram >= least.ram
+        and flavor.vcpus >= least.vcpus
+        and flavor.disk >= least.disk
     ]
-    if not larger:
-        message = f"no flavor is larger than {used.name}, so the server cannot be resized"
+    if not fitting:
+        message = f"no other flavor is at least as large as {least.name}, so the server cannot be resized"
         raise StageError("not_found", message, hint="Use a smaller flavor for the run, or leave out resize.")
-    chosen = min(larger, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+    chosen = min(fitting, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
     return str(chosen.id)
 
 

@@ -44,7 +44,12 @@ def host_of(record: Record) -> str | None:
 
 def second_host_of(record: Record) -> str | None:
     """Return the inventory's name of the host of the second server; None if there is none, or it is not known."""
-    server = record.stage_or_skipped(StageName.DATAPLANE).details.get("server") or {}
+    return host_by_stage(record, StageName.DATAPLANE)
+
+
+def host_by_stage(record: Record, name: StageName) -> str | None:
+    """Return the inventory's name of the host on which a stage has put its server; None if it is not known."""
+    server = record.stage_or_skipped(name).details.get("server") or {}
     if not server or record.instance is None:
         return None
     for host in record.hosts:

@@ -30,7 +30,9 @@ def rows_of(record: Record) -> list[PathRow]:
     if stage is None:
         return []
     details = from_json(DataplaneDetails, stage.details, "dataplane.details")
-    guests = {"first": places.host_of(record), "second": places.second_host_of(record)}
+    # The first one may have been moved later.
+    first = places.host_by_stage(record, StageName.BOOT) or places.host_of(record)
+    guests = {"first": first, "second": places.second_host_of(record)}
     return [PathRow(route_of(check, guests), check.status, check.text) for check in details.checks or ()]
 
 

@@ -117,11 +117,32 @@ PRIVATE = {
 }
 
 
+# What a server is like after each action, one state after the other
+AFTER_ACTION = {
+    "reboot": [{"status": "REBOOT"}, {"status": "ACTIVE"}],
+    "os-stop": [{"status": "ACTIVE", "OS-EXT-STS:task_state": "powering-off"}, {"status": "SHUTOFF"}],
+    "os-start": [{"status": "ACTIVE"}],
+    "pause": [{"status": "PAUSED"}],
+    "unpause": [{"status": "ACTIVE"}],
+    "suspend": [{"status": "SUSPENDED"}],
+    "resume": [{"status": "ACTIVE"}],
+    "shelve": [{"status": "SHELVED"}, {"status": "SHELVED_OFFLOADED"}],
+    "unshelve": [{"status": "ACTIVE"}],
+    "rebuild": [{"status": "REBUILD"}, {"status": "ACTIVE"}],
+    "resize": [{"status": "RESIZE"}, {"status": "VERIFY_RESIZE", "hostId": "another"}],
+    "migrate": [{"status": "RESIZE"}, {"status": "VERIFY_RESIZE", "hostId": "another"}],
+    "confirmResize": [{"status": "ACTIVE"}],
+    "revertResize": [{"status": "REVERT_RESIZE"}, {"status": "ACTIVE", "hostId": "the first"}],
+    "os-migrateLive": [{"status": "MIGRATING"}, {"status": "ACTIVE", "hostId": "another"}],
+}
+
+
 class FakeCloud:
     """What the tests see of it: its url, the requests it got, what it has, and what it is told to fail at."""
 
     def __init__(self, scheme="http", context=None):
         self.password, self.tokens, self.token_life = secrets.token_urlsafe(12), [], timedelta(hours=1)
+        self.after_action = copy.deepcopy(AFTER_ACTION)
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
         self.console, self.states, self.bodies, self.hints, self.watchers = "", {}, [], [], []
@@ -348,6 +369,17 @@ class FakeCloud:
             thing.update(thing["_states"].pop(0) if len(thing["_states"]) > 1 else thing["_states"][0])
 
     def _action(self, server, body):
+        (action,) = body
+        if action in self.after_action:
+            states = [{"OS-EXT-STS:task_state": None, **state} for state in self.after_action[action]]
+            thing = self.things["/compute/v2.1/servers"][server]
+            if action == "resize":
+                thing["flavor"] = {"id": body["resize"]["flavorRef"]}
+            thing["_states"] = states
+            return 202, {}, None
+        if action == "createImage":
+            image = self.put("images", name=body["createImage"]["name"], status="active")
+            return 202, {}, {"image_id": image["id"]}
         if "forceDelete" in body:
             servers = self.things["/compute/v2.1/servers"]
             if not servers[server].get("_stays"):

@@ -277,7 +277,7 @@ def path_lost(symptom: Symptom) -> Forms:
 def path_narrow(symptom: Symptom) -> Forms:
     largest, needed = symptom.sizes
     short = f"its packets over {largest} bytes are lost"
-    return f"{short} on the way to {symptom.reported[0]}; its interface sends {needed}", short
+    return f"{short} between it and {symptom.reported[0]}; its interface sends {needed}", short
 
 
 def path_shut(symptom: Symptom) -> Forms:

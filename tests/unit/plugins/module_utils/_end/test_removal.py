@@ -26,6 +26,7 @@ PLURALS = {
     "second_server": "servers",
     "server_group": "os-server-groups",
     "image": "images",
+    "snapshot": "images",
     "volume": "volumes",
     "port": "ports",
     "second_port": "ports",

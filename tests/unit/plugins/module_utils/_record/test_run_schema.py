@@ -49,7 +49,8 @@ def test_it_is_a_schema():
 def test_it_knows_the_same_names_as_the_code():
     assert SCHEMA["properties"]["schema"]["const"] == run_module.SCHEMA
     assert SCHEMA["properties"]["run_id"]["pattern"] == f"^{run_module.RUN_ID.pattern}$"
-    assert tuple(SCHEMA["$defs"]["stage_name"]["enum"]) == (*run_module.STAGES, "removal")
+    every = (*run_module.STAGES, *run_module.OPTIONAL, "removal")
+    assert tuple(SCHEMA["$defs"]["stage_name"]["enum"]) == every
 
 
 @pytest.mark.parametrize("directory", RUNS, ids=lambda path: path.name)

@@ -9,7 +9,8 @@ import hashlib
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._report import paths, text
+from ansible_collections.stackproof.provision.plugins.module_utils._report import journey, paths
+from ansible_collections.stackproof.provision.plugins.module_utils._report import text as text_module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import verdict
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render
 from cases_by_hand import record_of
@@ -38,12 +39,12 @@ def test_a_check_of_what_is_outside_the_run_has_no_target():
 def test_a_run_without_a_data_plane_has_no_paths():
     plain = record_of([], stages=[as_json.stage("boot", "ok")])
     assert paths.rows_of(plain) == []
-    assert text.path_lines(plain) == []
+    assert text_module.path_lines(plain) == []
     assert verdict.paths_sentence(plain) == ""
 
 
 def test_the_terminal_and_the_page_have_all_checks():
-    assert text.path_lines(record(CHECK)) == [
+    assert text_module.path_lines(record(CHECK)) == [
         "",
         "  paths between the guests",
         "  ok       first (h1) -> second (h2): 3 of 3 packets were answered",
@@ -55,3 +56,23 @@ def test_the_terminal_and_the_page_have_all_checks():
 def test_a_verdict_reports_the_paths(spread, where):
     sentence = verdict.paths_sentence(record(CHECK, spread=spread))
     assert sentence == f" It carries packets between two guests{where}: 1 check passed."
+
+
+LEG = {"operation": "live_migrate", "status": "ok", "seconds": 25.49, "lost": 0, "outage_s": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("leg", "text"),
+    [
+        (LEG, "25.5 s, no packet lost"),
+        ({**LEG, "moved": True, "host_before": "h1", "host_after": "h2"}, "25.5 s, h1 -> h2, no packet lost"),
+        ({**LEG, "moved": True}, "25.5 s, to another host, no packet lost"),
+        ({**LEG, "lost": 93, "outage_s": 18.6}, "25.5 s, no answer for 18.6 s (93 packets)"),
+        ({"operation": "live_migrate", "status": "failed"}, "not ended"),
+    ],
+)
+def test_an_operation_has_its_seconds_its_hosts_and_its_outage(leg, text):
+    stage = as_json.stage("journey", leg["status"], details={"legs": [leg]})
+    (row,) = journey.rows_of(record_of([], stages=[stage]))
+    assert (row.operation, row.text) == ("live migrate", text)
+    assert text in text_module.leg_lines(record_of([], stages=[stage]))[-1]

@@ -1,0 +1,122 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The eighth stage: operations on the first server, and the packets that the second guest misses meanwhile."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS
+from ansible_collections.stackproof.provision.plugins.module_utils._act.options import OPERATIONS as NAMES
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+
+pytestmark = pytest.mark.usefixtures("hurry")
+ALL = list(OPERATIONS)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(console_module, "CONSOLE_PERIOD", 0.01)
+
+
+@pytest.fixture
+def watcher(run, cloud):
+    """A second guest with a sign of life at each look; a test may have it lose packets, or fall silent."""
+    nonce = guest.nonces(run.id, run.record.started).user_data
+    state = {"signs": [], "lost": [], "silent": False}
+
+    def console(_server):
+        if not state["silent"]:
+            state["signs"].append(state["lost"].pop(0) if state["lost"] else 0)
+        line = 'stackproof-path: {"nonce": "%s", "guest": "second", "check": "watch", "at": 1.0, "lost": %d}'
+        return "\n".join(line % (nonce, lost) for lost in state["signs"])
+
+    cloud.console = console
+    return state
+
+
+@pytest.fixture
+def two(earlier, run, cloud):
+    """A run with two servers."""
+    earlier("image", "network", "volume", "boot")
+    (first,) = cloud.all("servers")
+    second = cloud.put("servers", name=f"stackproof-{run.id}-second-server", status="ACTIVE")
+    run.ledger.write("made", "second_server", second["name"], id=second["id"])
+    boot = run.record.stage("boot")
+    made = Resource(kind="second_server", id=second["id"], name=second["name"], created=True)
+    run.put_stage(dataclasses.replace(boot, resources=(*boot.resources, made)))
+    cloud.put("flavors", id="larger", name="larger", ram=256, vcpus=1, disk=1)
+    return first
+
+
+def test_every_operation_that_may_be_asked_for_is_there():
+    assert ALL == NAMES
+
+
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize("operation", ALL)
+def test_an_operation_leaves_the_server_as_it_should_be(go, cloud, operation):
+    record = go("journey", journey=[operation])["record"]
+    assert record["status"] == "ok", record["error"]
+    (leg,) = record["details"]["legs"]
+    assert (leg["operation"], leg["status"], leg["lost"]) == (operation, "ok", 0)
+    assert leg["moved"] is (operation in ("resize", "resize_revert", "migrate", "live_migrate"))
+    assert {server["status"] for server in cloud.all("servers")} == {"ACTIVE"}
+
+
+@pytest.mark.usefixtures("two")
+def test_lost_packets_are_an_outage(go, watcher):
+    watcher["lost"] = [0, 0, 7, 3]
+    (leg,) = go("journey", journey=["pause"])["record"]["details"]["legs"]
+    assert (leg["lost"], leg["outage_s"]) == (10, 2.0)
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_operations_are_done_in_their_order(go):
+    legs = go("journey", journey=["stop", "resize", "resize"])["record"]["details"]["legs"]
+    assert [leg["operation"] for leg in legs] == ["stop", "resize", "resize"]
+
+
+@pytest.mark.usefixtures("watcher")
+def test_a_server_in_error_fails_with_the_words_of_the_cloud(error, go, cloud, two):
+    cloud.after_action["reboot"] = [{"status": "ERROR", "fault": {"message": "no more ports"}}]
+    failure = error("journey", journey=["reboot", "pause"])
+    assert failure["kind"] == "operation_failed"
+    assert failure["message"].endswith("became ERROR; the cloud said: no more ports")
+    (leg,) = go.record("journey")["details"]["legs"]
+    assert (leg["operation"], leg["status"]) == ("reboot", "failed")
+    assert two["status"] == "ERROR"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_server_that_stays_on_its_host_has_not_been_moved(error, cloud):
+    cloud.after_action["os-migrateLive"] = [{"status": "ACTIVE"}]
+    assert error("journey", journey=["live_migrate"])["kind"] == "not_moved"
+
+
+@pytest.mark.usefixtures("two")
+def test_a_guest_that_does_not_answer_fails(error, watcher, monkeypatch):
+    monkeypatch.setitem(OPERATIONS, "pause", lambda _server: watcher.update(silent=True))
+    failure = error("journey", journey=["pause"], timeout=2)
+    assert failure["kind"] == "no_answer"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_without_another_flavor_there_is_no_resize(error, cloud):
+    for flavor in cloud.all("flavors"):
+        flavor.update(ram=1)
+    assert error("journey", journey=["resize"])["kind"] == "not_found"
+
+
+def test_it_needs_two_guests(error, earlier):
+    earlier("image", "network", "volume", "boot")
+    assert error("journey", journey=["pause"])["kind"] == "invalid"
+
+
+def test_without_operations_it_is_skipped(go, cloud):
+    assert go("journey")["record"]["status"] == "skipped"
+    assert cloud.requests == []
