@@ -64,6 +64,9 @@ TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {
 # up.
 BEGIN_RUNS = frozenset({"preflight", "run"})
 
+# One needs the other.
+JOURNEY, DATAPLANE = "stackproof_journey", "stackproof_dataplane"
+
 # The definition of a variable, as Ansible has it
 Spec = Mapping[str, Any]
 
@@ -120,6 +123,16 @@ def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterato
         if why:
             shown = "the value given" if spec.get("no_log") else f"{value!r:.80}"
             yield f"{name} cannot be {shown}: {why}"
+    if is_given(values.get(JOURNEY)) and values[JOURNEY] != [] and not is_true(values.get(DATAPLANE)):
+        yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
+
+
+def is_true(value: object) -> bool:
+    """Return whether a value is one that Ansible takes for true."""
+    try:
+        return bool(validation.check_type_bool(value))
+    except TypeError:
+        return False
 
 
 def why_not(spec: Spec, value: Any, what: str = "it") -> str | None:

@@ -66,9 +66,22 @@ def problems(values: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize(("name", "value", "why"), REFUSED)
 def test_wrong_value_is_refused_with_its_name_and_what_is_allowed(name: str, value: Any, why: str) -> None:
-    (problem,) = problems({name: value})
+    (problem,) = problems({"stackproof_dataplane": True, name: value})
     assert problem.startswith(f"{name} cannot be {why}")
     assert "secret" not in problem
+
+
+@pytest.mark.parametrize("dataplane", [{}, {"stackproof_dataplane": False}, {"stackproof_dataplane": ""}])
+def test_a_journey_needs_a_second_guest(dataplane: dict[str, Any]) -> None:
+    (problem,) = problems({"stackproof_journey": ["pause"], **dataplane})
+    assert problem.startswith("stackproof_journey needs stackproof_dataplane: ")
+
+
+@pytest.mark.parametrize(
+    "given", [{"stackproof_journey": []}, {"stackproof_journey": "pause", "stackproof_dataplane": "yes"}]
+)
+def test_a_journey_with_a_second_guest_is_no_problem(given: dict[str, Any]) -> None:
+    assert problems(given) == []
 
 
 @pytest.mark.parametrize(("name", "value"), ACCEPTED)
