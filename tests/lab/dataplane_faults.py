@@ -49,8 +49,8 @@ def dropping(host, match):
     flow = f"priority=40000,{match}"
     return done(
         host,
-        f"ovs-ofctl -O OpenFlow15 add-flow br-int cookie=0xbad,{flow},actions=drop",
-        "ovs-ofctl -O OpenFlow15 del-flows br-int cookie=0xbad/-1",
+        f"ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 add-flow br-int cookie=0xbad,{flow},actions=drop",
+        "ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 del-flows br-int cookie=0xbad/-1",
     )
 
 

@@ -74,6 +74,7 @@ class Code(Word):
     PROVIDER_MISSING = "provider_missing"
     DHCP_NOT_CARRIED = "dhcp_not_carried"
     DHCP_UNANSWERED = "dhcp_unanswered"
+    USER_DATA_UNANSWERED = "user_data_unanswered"
     PATH_LOST = "path_lost"
     PATH_NARROW = "path_narrow"
     PATH_SHUT = "path_shut"
@@ -132,6 +133,7 @@ KINDS = {
     Code.PROVIDER_MISSING: Kind.NOT_REPORTING,
     Code.DHCP_NOT_CARRIED: Kind.FAILED_AT,
     Code.DHCP_UNANSWERED: Kind.FAILED_AT,
+    Code.USER_DATA_UNANSWERED: Kind.FAILED_AT,
     Code.PATH_LOST: Kind.FAILED_AT,
     Code.PATH_NARROW: Kind.FAILED_AT,
     Code.PATH_SHUT: Kind.FAILED_AT,

@@ -59,6 +59,7 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     logs.errors,
     guest.console,
     guest.metadata,
+    guest.user_data,
     dataplane.paths,
     steps.missing,
 )

@@ -69,6 +69,24 @@ def console(case: Case) -> list[Symptom]:
     ]
 
 
+def user_data(case: Case) -> list[Symptom]:
+    """Return that the guest got its metadata, which are short, and no user data, which may be longer than a packet."""
+    guest = guest_of(case) or {}
+    if not guest.get("metadata") or guest.get("user_data") or not guest.get("no_user_data"):
+        return []
+    return [
+        Symptom(
+            Code.USER_DATA_UNANSWERED,
+            INSTANCE,
+            host=case.instance_host,
+            how=How.SILENT,
+            peer="data network",
+            own=True,
+            certain=False,
+        )
+    ]
+
+
 def metadata(case: Case) -> list[Symptom]:
     """Return the failures to answer the guest when it asked for its metadata."""
     if case.stage.stage != StageName.METADATA:

@@ -270,6 +270,11 @@ def dhcp_unanswered(_symptom: Symptom) -> Forms:
     return ("no answer to its DHCP requests",)
 
 
+def user_data_unanswered(_symptom: Symptom) -> Forms:
+    short = "no answer to its request for user data"
+    return f"{short}, though it has its metadata: the one fits into a packet, and the other may not", short
+
+
 def path_lost(symptom: Symptom) -> Forms:
     return f"its packets to {symptom.reported[0]} are lost on the data network", "its packets are lost"
 
@@ -382,6 +387,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PROVIDER_MISSING: provider_missing,
     Code.DHCP_NOT_CARRIED: dhcp_not_carried,
     Code.DHCP_UNANSWERED: dhcp_unanswered,
+    Code.USER_DATA_UNANSWERED: user_data_unanswered,
     Code.PATH_LOST: path_lost,
     Code.PATH_NARROW: path_narrow,
     Code.PATH_SHUT: path_shut,

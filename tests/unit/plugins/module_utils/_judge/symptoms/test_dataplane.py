@@ -9,7 +9,7 @@ import hashlib
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import dataplane, surroundings
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import dataplane, guest, surroundings
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
 from cases_by_hand import case_of, stage
 
@@ -67,3 +67,17 @@ def test_the_wires_of_both_hosts_count_and_those_of_a_third_do_not():
     hosts = [wired("h1", 1500, domain={"name": "d"}), wired("h2", 1400), wired("h3", 1300), wired("h4", 1500)]
     found = surroundings.links(case(check("ping"), hosts=hosts))
     assert [(one.code, one.host) for one in found] == [(Code.MTU_SMALLER, "h2")]
+
+
+@pytest.mark.parametrize(
+    ("shown", "found"),
+    [
+        ({"metadata": True, "user_data": False, "no_user_data": "timed out"}, [Code.USER_DATA_UNANSWERED]),
+        ({"metadata": True, "user_data": False}, []),
+        ({"metadata": False, "user_data": False, "no_user_data": "timed out"}, []),
+        ({"metadata": True, "user_data": True, "no_user_data": "timed out"}, []),
+    ],
+)
+def test_user_data_that_do_not_come_may_be_longer_than_a_packet(shown, found):
+    failed = stage("metadata", details={"guest": shown})
+    assert [one.code for one in guest.user_data(case_of([host("h1")], failed))] == found
