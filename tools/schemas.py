@@ -32,6 +32,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Verdict
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import OPTIONAL, STAGES
 
 Node = dict[str, Any]
 
@@ -52,6 +53,7 @@ PLAIN: dict[Any, Node] = {
 NULL: Node = {"type": "null"}
 # A table of keys: its head, and its rows as far as the next empty line
 TABLE = re.compile(r"(\| key \|.*\n\|-.*\n)(?:\|.*\n)+")
+MOST_STAGES = len(STAGES) + len(OPTIONAL)
 
 
 def fields(**properties: Node) -> Node:
@@ -65,9 +67,9 @@ CONDITIONS: dict[type[Any], tuple[Node, ...]] = {
         {
             "if": fields(finished=NULL),
             "then": fields(duration_s=NULL, verdict=fields(result={"const": "incomplete"})),
-            "else": fields(duration_s={"type": "number"}, stages={"minItems": 6}),
+            "else": fields(duration_s={"type": "number"}, stages={"minItems": len(STAGES)}),
         },
-        fields(stages={"maxItems": 6}),
+        fields(stages={"maxItems": MOST_STAGES}),
     ),
     Verdict: ({"if": fields(result={"const": "pass"}), "then": fields(stage=NULL, step=NULL)},),
     Stage: (

@@ -27,11 +27,13 @@ DOWN = "down"
 COMPUTE = "nova-compute"
 UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
 NEVER = "1970-01-01"
+# In seconds; an API that is healthy may take as long, and one that hangs is waited for longer.
+CUT_OFF_S = 1.0
 
 
 def answers(case: Case) -> list[Symptom]:
     """Return failures of the APIs to answer the stage's own requests. One that answered later is healthy again."""
-    last = {call.service: call for call in case.stage.calls}
+    last = {call.service: call for call in case.stage.calls if not is_cut_off(call)}
     symptoms: list[Symptom] = []
     for service, call in last.items():
         component = APIS.get(service or "")
@@ -44,6 +46,12 @@ def answers(case: Case) -> list[Symptom]:
         elif call.status >= HTTPStatus.BAD_REQUEST and has_logged_error(case, component):
             symptoms.append(refusing_api(case, component, call))
     return symptoms
+
+
+def is_cut_off(call: Call) -> bool:
+    """Return whether a request was given up after a moment, as the time of its stage was over: that accuses nobody."""
+    is_timeout = call.status is None and (call.error or "").endswith("Timeout")
+    return is_timeout and call.seconds < CUT_OFF_S
 
 
 def has_logged_error(case: Case, component: str) -> bool:

@@ -11,7 +11,7 @@ import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import dataplane, guest, surroundings
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
-from cases_by_hand import case_of, stage
+from cases_by_hand import case_of, error, stage
 
 HASH = hashlib.sha224(b"ph2").hexdigest()
 
@@ -81,3 +81,21 @@ def test_the_wires_of_both_hosts_count_and_those_of_a_third_do_not():
 def test_user_data_that_do_not_come_may_be_longer_than_a_packet(shown, found):
     failed = stage("metadata", details={"guest": shown})
     assert [one.code for one in guest.user_data(case_of([host("h1")], failed))] == found
+
+
+@pytest.mark.parametrize(
+    ("kind", "code", "peers"),
+    [
+        ("no_lease", Code.DHCP_UNANSWERED, {"data network", "dnsmasq", "ovn-controller"}),
+        ("no_user_data", Code.USER_DATA_UNANSWERED, {"data network"}),
+        ("no_paths", None, set()),
+    ],
+)
+def test_a_second_guest_without_network_is_a_symptom_on_its_host(kind, code, peers):
+    server = {"id": "s2", "zone": None, "host": None, "host_id": HASH, "launched": None, "ports": [], "fixed_ips": []}
+    failed = stage("dataplane", details={"server": server, "checks": []}, error=error(kind=kind))
+    hosts = [host("h1", domain={"name": "d"}), host("h2")]
+    found = dataplane.paths(case_of(hosts, failed, instance=as_json.instance(), stages=[failed]))
+    assert {one.code for one in found} == ({code} if code else set())
+    assert {one.peer for one in found} == peers
+    assert {one.host for one in found} <= {"h2"}
