@@ -30,15 +30,22 @@ HOWS = {Code.API_SILENT: How.SILENT, Code.API_ERROR: How.ERROR}
 HOST = as_json.host("h1", facts={"names": ["n1", "n1.example"]})
 
 
+SILENT = ("nova-api", Code.API_SILENT, "GET /v2.1/servers")
+
+
+def given_up_after(seconds):
+    return {**call(None), "error": "ReadTimeout", "seconds": seconds}
+
+
 @pytest.mark.parametrize(
     ("calls", "symptoms"),
     [
         ([], []),
         ([call(200), call(404), call(409)], []),
-        ([call(None)], [("nova-api", Code.API_SILENT, "GET /v2.1/servers")]),
-        ([{**call(None), "error": "ReadTimeout", "seconds": 9.0}], [("nova-api", Code.API_SILENT, "GET /v2.1/servers")]),
-        # Given up at the end of the stage's time
-        ([call(200), {**call(None), "error": "ReadTimeout", "seconds": 0.4}], []),
+        ([call(None)], [SILENT]),
+        ([given_up_after(9.0)], [SILENT]),
+        # At the end of the stage's time
+        ([call(200), given_up_after(0.4)], []),
         ([call(503)], [("nova-api", Code.API_ERROR, "GET /v2.1/servers")]),
         # An API that answered later is well again.
         (
