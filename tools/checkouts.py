@@ -63,7 +63,7 @@ def opened(directory: Path, revisions: Sequence[str]) -> list[Checkout]:
 
 def is_there(directory: Path, revision: str) -> bool:
     words = ["git", "-C", str(directory), "rev-parse", "--quiet", "--verify", f"{revision}^{{commit}}"]
-    return subprocess.run(words, capture_output=True).returncode == 0
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 def at(directory: Path, revision: str) -> Checkout:
