@@ -140,12 +140,13 @@ def test_metadata_proxy(home, networks_of_ovn, instance, not_applicable):
     if not any(subnet["version"] == 4 for network in networks_of_ovn.values() for subnet in network["subnets"]):
         not_applicable("the instance has no address of IPv4, so the proxies know it by none of Neutron's")
     facts = home.fact("metadata", "the processes of haproxy", "the log of the metadata proxy")
-    answers = []
-    for port in instance["ports"]:
-        for proxy in facts[port["id"]]:
-            if proxy["owner"] in networks_of_ovn:
-                assert proxy["processes"], f"{home.name} runs no metadata proxy for the network {proxy['owner']}"
-                answers += [(port, request) for request in telling(proxy["requests"])]
+    found = [(port, proxy) for port in instance["ports"] for proxy in facts[port["id"]]]
+    proxies = [(port, proxy) for port, proxy in found if proxy["owner"] in networks_of_ovn]
+    for _port, proxy in proxies:
+        assert proxy["processes"], f"{home.name} runs no metadata proxy for the network {proxy['owner']}"
+    if proxies and all(proxy["requests"] is None for _port, proxy in proxies):
+        return  # it is not known where they log, so that they run is all that can be checked
+    answers = [(port, request) for port, proxy in proxies for request in telling(proxy["requests"] or ())]
     assert answers, f"the metadata proxies on {home.name} have had no request of the instance"
     port, last = max(answers, key=lambda answer: answer[1]["at"])
     assert last["status"] == 200, (
