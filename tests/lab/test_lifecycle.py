@@ -67,7 +67,7 @@ def test_an_address_range_in_use_is_refused(tmp_path):
 
 
 def test_only_the_owner_reads_what_the_lab_leaves():
-    no_secrets = {"probe.raw", "lock", "id_ed25519.pub"}
+    no_secrets = {"probe.raw", "lock", "id_ed25519.pub", "nova.pub"}
     for path in [DIRECTORY, *DIRECTORY.rglob("*")]:
         if path.name not in no_secrets:
             assert not stat.S_IMODE(path.stat().st_mode) & 0o077, f"{path} is open to others"
