@@ -51,8 +51,10 @@ knock() {
   show "$2" ", \"port\": $1, \"from\": $from, \"to\": $up, \"joined\": ${joined:-null}"
 }
 largest() {
-  while read -r name to rest; do [ "$to" = 00000000 ] && device=$name; done </proc/net/route
-  read -r mtu <"/sys/class/net/${device:-$name}/mtu"
+  while read -r name to rest; do
+    case $to in 00000000) device=$name ;; Destination) ;; *) other=$name ;; esac
+  done </proc/net/route
+  read -r mtu <"/sys/class/net/${device:-$other}/mtu"
   low=0 high=$((mtu - @HEADERS@))
   if answers $high; then low=$high; fi
   while [ $((high - low)) -gt 1 ]; do
