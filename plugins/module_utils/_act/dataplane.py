@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ paths() {
 paths &
 """
 # Whether the first guest answers all the time: a line for packets that were lost, once one is answered again, and one
-# every few seconds as a sign of life. ping numbers its packets from 0 or 1, and begins anew if it has ended.
+# every few seconds as a sign of life. ping numbers its packets from 0 or 1, and starts there again if it has ended.
 WATCH = r"""  while :; do
     last='' seen=0
     ping -i @INTERVAL@ $peer 2>/dev/null | while read -r line; do
@@ -177,32 +177,30 @@ class Shown:
         return any(check.status == CheckStatus.FAILED for check in checks_of(self))
 
 
+def lines_of(console: str, nonce: str) -> Iterator[dict[str, Any]]:
+    """Return what the guests of a run have shown on a console, in its order."""
+    for match in LINE.finditer(console):
+        try:
+            line = json.loads(match[1])
+        except (ValueError, RecursionError):
+            continue  # another line was written into it
+        if isinstance(line, dict) and line.get("nonce") == nonce:
+            yield line
+
+
 def read(console: str, guest: str, nonce: str) -> Shown:
     """Return what a console shows of the paths. A guest may write anything, so only lines with its nonce count."""
     lines: dict[str, Mapping[str, Any]] = {}
-    for match in LINE.finditer(console):
-        try:
-            found = json.loads(match[1])
-        except (ValueError, RecursionError):
-            continue  # another line was written into it
-        if isinstance(found, dict) and (found.get("nonce"), found.get("guest")) == (nonce, guest):
-            check = found.get("check")
-            if isinstance(check, str) and len(lines) < MOST_LINES:
-                lines.setdefault(check, found)
+    for line in lines_of(console, nonce):
+        check = line.get("check")
+        if line.get("guest") == guest and isinstance(check, str) and len(lines) < MOST_LINES:
+            lines.setdefault(check, line)
     return Shown(guest, lines)
 
 
 def losses(console: str, nonce: str) -> list[int]:
     """Return how many packets the second guest missed before each of its signs of life."""
-    found: list[int] = []
-    for match in LINE.finditer(console):
-        try:
-            line = json.loads(match[1])
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(line, dict) and (line.get("nonce"), line.get("check")) == (nonce, "watch"):
-            found.append(int(number(line.get("lost")) or 0))
-    return found
+    return [int(number(line.get("lost")) or 0) for line in lines_of(console, nonce) if line.get("check") == "watch"]
 
 
 def checks_of(shown: Shown) -> tuple[PathCheck, ...]:
