@@ -414,9 +414,10 @@ def printed(name: str, text: str) -> set[str]:
         return {name} if re.fullmatch(r"[\w-]+", name) else set()
     found = set()
     for form, arguments in re.findall(PRINTED.format(re.escape(match[1])), text):
+        name_shown = form
         for argument in arguments.split():
-            form = form.replace("%s", argument.strip('"') if argument.startswith('"') else "*", 1)  # noqa: PLW2901
-        found.add(form)
+            name_shown = name_shown.replace("%s", argument.strip('"') if argument.startswith('"') else "*", 1)
+        found.add(name_shown)
     return found
 
 
