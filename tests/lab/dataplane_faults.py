@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 
-from breaking import edited, stopped, unplugged
+from breaking import edited, stopped
 from faults import COMPUTE, HERE, NO_VOLUME, OTHER
 from lab_under_test import NETWORK
 from truths import fault_of
@@ -54,14 +54,10 @@ def dropping(host, match):
     )
 
 
-def unplugging(host):
-    return lambda lab: unplugged(lab, host, "eth1")
-
-
 def configured(host, edit):
     """Settings of the agent that are changed by sed and read when it starts; then both are as before."""
-    anew = f"systemctl restart {AGENT}"
-    return lambda lab: edited(lab, host, SETTINGS, f"sed -i {edit} {SETTINGS} && {anew}", anew, [AGENT])
+    restart = f"systemctl restart {AGENT}"
+    return lambda lab: edited(lab, host, SETTINGS, f"sed -i {edit} {SETTINGS} && {restart}", restart, [AGENT])
 
 
 fault("mtu-1400-on-the-first-host", smaller(COMPUTE, 1400), "data-network", COMPUTE)

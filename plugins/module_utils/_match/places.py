@@ -43,7 +43,7 @@ def host_of(record: Record) -> str | None:
 
 
 def second_host_of(record: Record) -> str | None:
-    """Return the inventory's name of the host of the second server; None if there is none, or it is not known."""
+    """Return the inventory's name of the host of the second server; None without one, or where it is not known."""
     return host_by_stage(record, StageName.DATAPLANE)
 
 

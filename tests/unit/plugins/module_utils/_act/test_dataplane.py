@@ -52,6 +52,7 @@ def run(text, **environment):
     return subprocess.run(words, env=variables, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
+# The unit tests may run in a container without ping; every host of a lab has it.
 needs_ping = pytest.mark.skipif(shutil.which("ping") is None, reason="this machine has no ping")
 
 
