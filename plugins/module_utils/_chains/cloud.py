@@ -26,7 +26,7 @@ from .._model.facts import (
     SwitchInterface,
 )
 from .._model.host import Host, Unread
-from .._model.instance import ROUTER_INTERFACE, DescribedInstance, Network, Port, ServingPort
+from .._model.instance import LOCALPORT, ROUTER_INTERFACE, DescribedInstance, Network, Port, ServingPort
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
@@ -173,7 +173,9 @@ class Cloud:
             "port": self.port_id,
             "mac": self.port.mac if self.port else None,
             "address": next(iter(self.port.addresses), None) if self.port else None,
+            "floating_ip": next(iter(self.port.floating_ips), None) if self.port else None,
             "router_mac": next((port.mac for port in self.serving(ROUTER_INTERFACE)), None),
+            "localport_mac": next((port.mac for port in self.serving(LOCALPORT)), None),
             "network": self.network.id if self.network else None,
             "router": self.router_id,
             "volume": self.volume_id,
@@ -287,9 +289,15 @@ class Cloud:
 
     def trace(self, packet: str) -> Trace | None:
         """Return the trace of a packet of the instance's port on its host."""
-        traces = self.stores_of(self.host).traces or ()
+        return self.own_trace(self.stores_of(self.host).traces, packet)
+
+    def logical_trace(self, packet: str) -> Trace | None:
+        """Return the trace of a packet of the instance's port through its network in OVN."""
+        return self.own_trace(self.databases.traces if self.databases else None, packet)
+
+    def own_trace(self, traces: tuple[Trace, ...] | None, packet: str) -> Trace | None:
         wanted = (self.port_id, packet)
-        return next((trace for trace in traces if (trace.port, trace.packet) == wanted), None)
+        return next((trace for trace in traces or () if (trace.port, trace.packet) == wanted), None)
 
     @cached_property
     def database_host(self) -> str | None:

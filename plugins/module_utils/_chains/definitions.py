@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from .._model.chain import Chain, Link, LinkState
+from .._model.stores import Trace
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -166,7 +167,15 @@ def checked(definition: LinkDefinition, cloud: Cloud) -> Found:
 
 def passes(cloud: Cloud, packet: str) -> Found:
     """Check whether the flows of the instance's host let a packet of its port pass."""
-    trace = given(cloud.trace(packet))
+    return not_dropped(given(cloud.trace(packet)))
+
+
+def passes_logically(cloud: Cloud, packet: str) -> Found:
+    """Check whether OVN lets a packet of the instance's port pass, wherever its flows are carried out."""
+    return not_dropped(given(cloud.logical_trace(packet)))
+
+
+def not_dropped(trace: Trace) -> Found:
     if trace.outcome != "dropped":
         return HOLDS
     return broken(trace.rule or "no flow", subject=None if trace.table is None else f"table {trace.table}")

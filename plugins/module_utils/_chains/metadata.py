@@ -23,11 +23,12 @@ from .definitions import (
     broken,
     given,
     passes,
+    passes_logically,
     read,
     unreadable_if,
 )
 from .dhcp import dhcp_host
-from .ovn_port import is_on_switch
+from .ovn_port import METADATA_LOGICAL_TRACE, controller, is_on_switch
 from .ovs_router import router_host
 from .services import is_alive
 
@@ -167,6 +168,13 @@ CHAIN = ChainDefinition(
             api_address,
             proxy_host,
             "grep --recursive --extended-regexp ^nova_metadata_ /etc/neutron",
+        ),
+        LinkDefinition(
+            "metadata_logical",
+            "ovn-nb-db",
+            lambda cloud: passes_logically(cloud, "metadata"),
+            controller,
+            METADATA_LOGICAL_TRACE,
         ),
         LinkDefinition(
             "metadata_flow",

@@ -22,8 +22,18 @@ from .definitions import (
     here,
     holds_if,
     passes,
+    passes_logically,
 )
-from .ovn_port import NBCTL, PING_TRACE, SBCTL, SETTINGS, all_mapped, controller, is_current
+from .ovn_port import (
+    NBCTL,
+    PING_LOGICAL_TRACE,
+    PING_TRACE,
+    SBCTL,
+    SETTINGS,
+    all_mapped,
+    controller,
+    is_current,
+)
 from .ovs_port import names_on
 from .ports import link_of_open_ports
 
@@ -97,6 +107,18 @@ def is_patch(switch: Switch, name: str) -> bool:
     return any(one.name == name and one.kind == "patch" and not one.error for one in switch.interfaces)
 
 
+def allows_ping(cloud: Cloud) -> Found:
+    """Check whether OVN lets a ping to the outside pass. Answers to others need no rule that allows it."""
+    applies_if(not given(cloud.logical_trace("ping")).is_unallowed)
+    return passes_logically(cloud, "ping")
+
+
+def sends_ping(cloud: Cloud) -> Found:
+    trace = cloud.logical_trace("ping")
+    applies_if(trace is None or not trace.is_unallowed)
+    return passes(cloud, "ping")
+
+
 CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA),
@@ -122,7 +144,14 @@ CHAIN = ChainDefinition(
         link_of_open_ports("ovn_gateway_ports_open", gateway_host),
         LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
         LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
-        LinkDefinition("ping_flow", "ovn-controller", lambda cloud: passes(cloud, "ping"), here, PING_TRACE),
+        LinkDefinition(
+            "ping_logical",
+            "ovn-nb-db",
+            allows_ping,
+            controller,
+            PING_LOGICAL_TRACE,
+        ),
+        LinkDefinition("ping_flow", "ovn-controller", sends_ping, here, PING_TRACE),
     ),
     subject=lambda cloud: next(iter(cloud.routers), None),
 )

@@ -27,6 +27,7 @@ from .definitions import (
     holds_if,
     listed,
     passes,
+    passes_logically,
     read,
     unreadable_if,
 )
@@ -273,6 +274,17 @@ def leads_to_metadata(routes: str, cloud: Cloud) -> bool:
     return not (known and hops) or not known.isdisjoint(hops)
 
 
+def security_rules(cloud: Cloud) -> Found:
+    """Check whether OVN has the rules of each security group of the port."""
+    given(cloud.logical_port)
+    groups = given(cloud.in_ovn.groups)
+    for group, rules in given(given(cloud.port).security_rules).items():
+        found = groups.get(f"pg_{group.replace('-', '_')}", 0)
+        if found < len(rules):
+            return broken(str(found), str(len(rules)), subject=group)
+    return HOLDS
+
+
 def foreign_acls(cloud: Cloud) -> Found:
     """Look for a rule that drops packets of the port, and that Neutron did not make."""
     acls = given(given(cloud.databases).acls)
@@ -343,7 +355,20 @@ DHCP_TRACE = (
 )
 PING_TRACE = (
     "ovs-appctl ofproto/trace br-int in_port=<ofport>,icmp,dl_src={mac},dl_dst={router_mac},"
-    "nw_src={address},nw_dst=198.51.100.1,nw_ttl=64,icmp_type=8,icmp_code=0"
+    "nw_src={address},nw_dst={floating_ip},nw_ttl=64,icmp_type=8,icmp_code=0"
+)
+LOGICAL_TRACE = "ovn-trace --ct=new neutron-{{network}} 'inport == \"{{port}}\" && eth.src == {{mac}} && {}'"
+DHCP_LOGICAL_TRACE = LOGICAL_TRACE.format(
+    "eth.dst == ff:ff:ff:ff:ff:ff && ip4.src == 0.0.0.0 && ip4.dst == 255.255.255.255 && ip.ttl == 64 && "
+    "udp.src == 68 && udp.dst == 67"
+)
+METADATA_LOGICAL_TRACE = LOGICAL_TRACE.format(
+    "eth.dst == {localport_mac} && ip4.src == {address} && ip4.dst == 169.254.169.254 && ip.ttl == 64 && "
+    "tcp.src == 40000 && tcp.dst == 80"
+)
+PING_LOGICAL_TRACE = LOGICAL_TRACE.format(
+    "eth.dst == {router_mac} && ip4.src == {address} && ip4.dst == {floating_ip} && ip.ttl == 64 && "
+    "icmp4.type == 8 && icmp4.code == 0"
 )
 CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"
 
@@ -420,6 +445,9 @@ CHAIN = ChainDefinition(
             controller,
             f"{NBCTL} lsp-get-dhcpv4-options {{port}}; {NBCTL} list DHCP_Options",
         ),
+        LinkDefinition(
+            "ovn_security_rules", "ovn-nb-db", security_rules, controller, f"{NBCTL} list Port_Group; {NBCTL} list ACL"
+        ),
         LinkDefinition("ovn_foreign_acls", "ovn-nb-db", foreign_acls, controller, f"{NBCTL} list ACL"),
         LinkDefinition(
             "ovn_southbound_port",
@@ -427,6 +455,13 @@ CHAIN = ChainDefinition(
             southbound_port,
             controller,
             f"{SBCTL} find Port_Binding logical_port={{port}}",
+        ),
+        LinkDefinition(
+            "dhcp_logical",
+            "ovn-nb-db",
+            lambda cloud: passes_logically(cloud, "dhcp"),
+            controller,
+            DHCP_LOGICAL_TRACE,
         ),
         LinkDefinition("ovn_plugged", "ovsdb", plugged, here, "ovs-vsctl find Interface external_ids:iface-id={port}"),
         LinkDefinition(

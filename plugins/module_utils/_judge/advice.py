@@ -89,6 +89,7 @@ BY_SHORTAGE = {
     Shortage.NO_ROOM: "openstack resource provider inventory list {provider}",
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
+    Shortage.DENIED: "openstack port show {subject}; openstack security group rule list --egress",
     Shortage.ADDRESSES: "openstack ip availability list",
     Shortage.UNSUPPORTED: "virsh domcapabilities",
     Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",

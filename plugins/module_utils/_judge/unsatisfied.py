@@ -15,11 +15,17 @@ from .._model.details import BootDetails, VolumeDetails
 from .._model.record import FilterResult, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
+from .._model.stores import DEFAULT_DROP
 from .._model.words import StageName
 from .._record.sole import sole
 from .capacity import explain, explain_volume
 from .case import Case
 
+# What a guest sends, by the link that traces it through the logical flows
+TRAFFIC = {
+    "dhcp_logical": "DHCP requests",
+    "metadata_logical": "requests for metadata",
+}
 SCHEDULER, COMPUTE = "nova-scheduler", "nova-compute"
 NO_HOST = "NoValidHost"
 PASSED_ON = "RescheduledException"
@@ -43,7 +49,7 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error):
         return without_zone(case)
-    explanation = unsupported(case) or explained(case, error)
+    explanation = unsupported(case) or denied(case) or explained(case, error)
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -100,6 +106,19 @@ def is_reason(error: LoggedError) -> bool:
     """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
     is_own = error.own and error.service == COMPUTE and not error.is_warning
     return is_own and error.exception_class not in ("", PASSED_ON)
+
+
+def denied(case: Case) -> Explanation | None:
+    """Return which packet of the instance's port no rule of its security groups allows.
+
+    OVN has all rules that Neutron has: else a link before the trace is the one that is broken.
+    """
+    for chain in case.chains:
+        link = chain.broken
+        if link and link.code in TRAFFIC and DEFAULT_DROP in (link.found or ""):
+            reason = Reason(Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code])
+            return Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason)
+    return None
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

@@ -51,6 +51,7 @@ class Shortage(Word):
     QUOTA = "quota"
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
+    DENIED = "denied"
     BACKENDS_DISABLED = "backends_disabled"
     BACKEND_MISSING = "backend_missing"
     POOLS_FULL = "pools_full"
@@ -64,10 +65,11 @@ FAULTS = frozenset({Shortage.DOWN, Shortage.DISABLED_ITSELF, Shortage.NO_PROVIDE
 class Reason:
     """One thing that keeps a request from being satisfied.
 
-    subject: what is missing or too small: a trait, a resource class, a property, a zone, a filter, a quota, a network.
-    asked, free, capacity: how much is asked for, left, and there in all. reserved, leftover: how much of it an operator
-    holds back, and how much belongs to consumers that do not exist. detail: the reason why a service was disabled, or
-    names to choose from. provider: the id of the resource provider. host: where most is free.
+    subject: what is missing or too small: a trait, a resource class, a property, a zone, a filter, a quota, a network;
+    or the port that is denied something. asked, free, capacity: how much is asked for, left, and there in all.
+    reserved, leftover: how much of it an operator holds back, and how much belongs to consumers that do not exist.
+    detail: the reason why a service was disabled, or names to choose from. provider: the id of the resource provider.
+    host: where most is free.
     """
 
     code: Shortage
@@ -139,6 +141,7 @@ class Sought(Word):
     ADDRESS = "address"
     SEGMENT = "segment"
     QUOTA = "quota"
+    TRAFFIC = "traffic"
 
 
 @dataclass(frozen=True)

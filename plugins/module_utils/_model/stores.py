@@ -17,6 +17,8 @@ from .codec import omitted
 
 # What the flags of a port have it drop
 ALL_PACKETS, INCOMING, OUTGOING = "all packets", "incoming packets", "outgoing packets"
+# The group of OVN in which Neutron drops what no rule allows
+DEFAULT_DROP = "neutron_pg_drop"
 
 
 def bridge_mappings(text: str) -> dict[str, str]:
@@ -139,11 +141,31 @@ class Acl:
 
 
 @dataclass(frozen=True)
+class Trace:
+    """The way that a packet of a port would take through the flows of Open vSwitch, or the logical flows of OVN.
+
+    packet: dhcp, metadata or ping. outcome: answered (by OVN), sent or dropped. table, rule: those that end it.
+    """
+
+    port: str
+    packet: str
+    outcome: str
+    table: Optional[int] = None
+    rule: Optional[str] = None
+
+    @property
+    def is_unallowed(self) -> bool:
+        """Return whether it is dropped because no rule of a security group allows it."""
+        return f"@{DEFAULT_DROP} " in (self.rule or "")
+
+
+@dataclass(frozen=True)
 class OvnDatabases:
     """The databases of OVN on a host, and northd.
 
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
+    traces: of the instance's packets through the logical flows.
     """
 
     northbound: Optional[str]
@@ -154,21 +176,7 @@ class OvnDatabases:
     chassis: Optional[tuple[Chassis, ...]]
     networks: Optional[tuple[LogicalNetwork, ...]]
     acls: Optional[tuple[Acl, ...]]
-
-
-@dataclass(frozen=True)
-class Trace:
-    """The way that a packet of a port would take through the flows of Open vSwitch.
-
-    packet: dhcp, metadata or ping. outcome: answered (by ovn-controller), sent or dropped. table, rule: those that end
-    it.
-    """
-
-    port: str
-    packet: str
-    outcome: str
-    table: Optional[int] = None
-    rule: Optional[str] = None
+    traces: Optional[tuple[Trace, ...]] = omitted()
 
 
 @dataclass(frozen=True)

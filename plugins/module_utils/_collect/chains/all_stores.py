@@ -25,7 +25,7 @@ def read(host: Host, components: Container[str], instance: DescribedInstance | N
         controller=host.attempt("the connection of ovn-controller", controller)
         if "ovn-controller" in components
         else None,
-        ovn=ovn_databases.read(host) if has_databases else None,
+        ovn=ovn_databases.read(host, instance) if has_databases else None,
         listening=host.attempt("the ports that are listened on", links.listening),
     )
 

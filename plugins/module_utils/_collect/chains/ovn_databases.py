@@ -11,18 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..._model.stores import Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases, bridge_mappings
+from ..._model.instance import DescribedInstance
+from ..._model.stores import DEFAULT_DROP, Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases, bridge_mappings
 from ..commands import Host
 from ..hosts.ovn import NORTHBOUND, SOUTHBOUND, table
 from ..ovsdb import Uuid, listed
+from . import traces
 
 # Only a database that is kept here answers at its socket.
 NORTHBOUND_SOCKET = "/var/run/ovn/ovnnb_db.ctl"
 SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
 # A rule of a security group has its id here.
 RULE_ID = "neutron:security_group_rule_id"
-# The group in which Neutron drops what no rule allows
-DEFAULT_DROP = "neutron_pg_drop"
 DROPPING = ("drop", "reject")
 GATEWAY = "enable-chassis-as-gw"
 # How long a change may take from one database to the other
@@ -80,8 +80,8 @@ class NamedRow:
     name: str
 
 
-def read(host: Host) -> OvnDatabases:
-    """Return the state of the databases that are kept here."""
+def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
+    """Return the state of the databases that are kept here, and what they mean for the packets of an instance."""
     version = host.attempt("OVN's versions", versions)
     return OvnDatabases(
         northbound=host.attempt("OVN's northbound database", role, NORTHBOUND[0], NORTHBOUND_SOCKET),
@@ -92,6 +92,7 @@ def read(host: Host) -> OvnDatabases:
         chassis=host.attempt("OVN's chassis", chassis),
         networks=host.attempt("OVN's networks", physical_networks),
         acls=host.attempt("OVN's rules", foreign_acls),
+        traces=traces.read_logical(host, instance) if instance else None,
     )
 
 

@@ -2,26 +2,32 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packet traces: what the flows of Open vSwitch would do with the first packets of a guest. None is sent."""
+"""What the flows of Open vSwitch, and the logical flows of OVN, would do with the first packets of a guest."""
 
 from __future__ import annotations
 
 import re
 
-from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, DescribedInstance, Network, Port
-from ..._model.stores import Interface, Switch, Trace
+from ..._model.instance import DescribedInstance
+from ..._model.stores import Switch, Trace
 from ..commands import Host
+from .packets import DHCP, Packet, packets_of
 
-DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 ANSWERED, SENT, DROPPED = "answered", "sent", "dropped"
-METADATA_ADDRESS = "169.254.169.254"
-# An address of the world outside: one of those for documentation, which nobody has
-OUTSIDE = "198.51.100.1"
 # A line of a trace about a table: its number, and the flow in it that matches
 TABLE = re.compile(r"^ *(?P<table>\d+)\. (?P<rule>.+)$")
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
+# As ovn-trace begins a table: `8. ls_in_acl_eval (northd.c:7072): udp.dst == 67, priority 3100, uuid 8793f882`
+LOGICAL_TABLE = re.compile(
+    r"^ *(?P<table>\d+)\. (?P<stage>l[sr]_\w+)(?: \([^)]*\))?: (?P<rule>.+?)(?:, uuid [0-9a-f]+)?$", re.MULTILINE
+)
+# A patch leads to the next network or router, and the trace goes on there.
+OUTPUT = re.compile(r'/\* output to "[^"]*", type "(?!patch")')
+ANSWER = "put_dhcp_opts("
+# The table of rules decides, and one after it carries that out.
+DECIDES, CARRIES_OUT = "_acl_eval", "_acl_action"
 # In characters
 LONGEST_RULE = 200
 
@@ -34,46 +40,18 @@ def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace
         bridge = switch.bridge_of(interface.name) if interface else None
         if interface is None or bridge is None or not interface.ofport or interface.ofport < 1:
             continue
-        network = instance.network_of(port)
-        found.append(host.attempt("the trace of DHCP", dhcp, bridge.name, interface, port))
-        if network.distributed:
-            found.append(host.attempt("the trace of metadata", metadata, bridge.name, interface, port, network))
-        if port.floating_ips:
-            found.append(host.attempt("the trace of ping", ping, bridge.name, interface, port, network))
+        for packet in packets_of(port, instance.network_of(port)):
+            words = ("ovs", "ovs-appctl", "ofproto/trace", bridge.name, packet.into_switch(interface.ofport))
+            found.append(host.attempt(f"the trace of {in_words(packet)}", traced, words, port.id, packet.name))
     return tuple(filter(None, found))
 
 
-def dhcp(host: Host, bridge: str, interface: Interface, port: Port) -> Trace:
-    packet = (
-        f"in_port={interface.ofport},udp,dl_src={port.mac},dl_dst=ff:ff:ff:ff:ff:ff,"
-        "nw_src=0.0.0.0,nw_dst=255.255.255.255,nw_ttl=64,udp_src=68,udp_dst=67"
-    )
-    return parsed(host.ask("ovs", "ovs-appctl", "ofproto/trace", bridge, packet), port.id, DHCP)
+def in_words(packet: Packet) -> str:
+    return "DHCP" if packet.name == DHCP else packet.name
 
 
-def metadata(host: Host, bridge: str, interface: Interface, port: Port, network: Network) -> Trace | None:
-    """Trace a guest's request to OVN's metadata port, which its DHCP options name as the way there."""
-    way = way_by(LOCALPORT, port, network)
-    if way is None:
-        return None
-    packet = f"in_port={interface.ofport},tcp,{way},nw_dst={METADATA_ADDRESS},nw_ttl=64,tcp_src=40000,tcp_dst=80"
-    return parsed(host.ask("ovs", "ovs-appctl", "ofproto/trace", bridge, packet), port.id, METADATA)
-
-
-def ping(host: Host, bridge: str, interface: Interface, port: Port, network: Network) -> Trace | None:
-    """Trace a guest's ping to the outside, by its router: the flows let answers to others pass as they do this."""
-    way = way_by(ROUTER_INTERFACE, port, network)
-    if way is None:
-        return None
-    packet = f"in_port={interface.ofport},icmp,{way},nw_dst={OUTSIDE},nw_ttl=64,icmp_type=8,icmp_code=0"
-    return parsed(host.ask("ovs", "ovs-appctl", "ofproto/trace", bridge, packet), port.id, PING)
-
-
-def way_by(owner: str, port: Port, network: Network) -> str | None:
-    """Return the fields of a packet that a guest sends by a port of its network, if both are known."""
-    macs = [serving.mac for serving in network.serving if serving.owner == owner and serving.mac]
-    addresses = [address for address in port.addresses if ":" not in address]
-    return f"dl_src={port.mac},dl_dst={macs[0]},nw_src={addresses[0]}" if macs and addresses else None
+def traced(host: Host, words: tuple[str, ...], port: str, packet: str) -> Trace:
+    return parsed(host.ask(*words), port, packet)
 
 
 def parsed(text: str, port: str, packet: str) -> Trace:
@@ -89,3 +67,34 @@ def parsed(text: str, port: str, packet: str) -> Trace:
     if not steps:
         return Trace(port, packet, DROPPED)
     return Trace(port, packet, DROPPED, int(steps[-1]["table"]), steps[-1]["rule"][:LONGEST_RULE])
+
+
+def read_logical(host: Host, instance: DescribedInstance) -> tuple[Trace, ...]:
+    """Return the traces of the packets of each port of an instance through its network in OVN."""
+    found: list[Trace | None] = []
+    for port in instance.ports:
+        network = f"neutron-{port.network}"
+        for packet in packets_of(port, instance.network_of(port)):
+            # A packet of a new connection, as all of these are
+            words = ("ovn_sb", "ovn-trace", "--ct=new", network, packet.into_network(port.id))
+            what = f"OVN's trace of {in_words(packet)}"
+            found.append(host.attempt(what, traced_logically, words, port.id, packet.name))
+    return tuple(filter(None, found))
+
+
+def traced_logically(host: Host, words: tuple[str, ...], port: str, packet: str) -> Trace:
+    return parsed_logical(host.ask(*words), port, packet)
+
+
+def parsed_logical(text: str, port: str, packet: str) -> Trace:
+    """Return the outcome of a trace by OVN, and the logical flow that ends it. A drop is no output anywhere."""
+    steps = list(LOGICAL_TABLE.finditer(text))
+    if not steps:
+        raise ValueError(text[:LONGEST_RULE])
+    if OUTPUT.search(text):
+        return Trace(port, packet, ANSWERED if ANSWER in text else SENT)
+    last = steps[-1]
+    if last["stage"].endswith(CARRIES_OUT):
+        deciding = [step for step in steps if step["stage"].endswith(DECIDES)]
+        last = deciding[-1] if deciding else last
+    return Trace(port, packet, DROPPED, int(last["table"]), f"{last['stage']}: {last['rule']}"[:LONGEST_RULE])

@@ -23,6 +23,7 @@ NOTHING = {
     Sought.ADDRESS: "No address is free",
     Sought.SEGMENT: "No network can be created",
     Sought.QUOTA: "Quota exceeded",
+    Sought.TRAFFIC: "Denied by security groups",
 }
 # A resource class as a reader counts it: one, several, and without a number
 CLASSES = {
@@ -437,6 +438,10 @@ def segments(_reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     return ("no VLAN or tunnel id is left for a tenant network",)
 
 
+def denied(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+    return (f"no rule of the port lets {reason.detail} out",)
+
+
 def addresses(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     if reason.subject is None:
         return ("the subnets of the network are full",)
@@ -488,6 +493,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.QUOTA: quota,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
+    Shortage.DENIED: denied,
     Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,

@@ -264,6 +264,26 @@ LINKS = {
         "looks for nova-api-metadata at {found}",
     ),
     "metadata_asked": LinkText("the guest's requests reach the proxy", "the guest's requests do not reach the proxy"),
+    "ovn_security_rules": LinkText(
+        "the northbound database has the rules of the security groups",
+        "has {found} of the {expected} rules of the security group {subject}",
+        "has {found} of the {expected} rules of a security group",
+    ),
+    "dhcp_logical": LinkText(
+        "OVN lets the guest's DHCP request pass",
+        "a logical flow drops the guest's DHCP request: {subject}, {found}",
+        "a logical flow drops the guest's DHCP request ({subject})",
+    ),
+    "metadata_logical": LinkText(
+        "OVN lets the guest's request for metadata pass",
+        "a logical flow drops the guest's request for metadata: {subject}, {found}",
+        "a logical flow drops the request for metadata ({subject})",
+    ),
+    "ping_logical": LinkText(
+        "OVN lets the guest's packets to the outside pass",
+        "a logical flow drops the guest's packets to the outside: {subject}, {found}",
+        "a logical flow drops the packets to the outside ({subject})",
+    ),
     "ovn_dhcp_flow": LinkText(
         "the flows let the guest's DHCP request pass",
         "a flow drops the guest's DHCP request: {subject}, {found}",

@@ -27,6 +27,10 @@ HERE = HEALTHY["instance"]["server"]["host"]
 PORT = HEALTHY["instance"]["ports"][0]["id"]
 NETWORK = HEALTHY["instance"]["networks"][0]["id"]
 
+# As ovn-trace quotes the rules of tests/recorded/commands/ovn-trace.txt
+FOREIGN = "ls_in_acl_eval: reg0[9] == 1 && (udp.dst == 67), priority 3100"
+UNALLOWED = "ls_in_acl_eval: reg0[9] == 1 && (inport == @neutron_pg_drop && ip), priority 2001"
+
 
 def chains_of(change: Callable[[Json], None] | None = None) -> dict[str, Chain]:
     """Return the chains of the recorded run, after a change of what its hosts showed."""
@@ -78,6 +82,20 @@ def registered_twice(record: Json) -> None:
 def with_rule(record: Json) -> None:
     rule = {"action": "drop", "direction": "from-lport", "match": "udp", "priority": 2000}
     databases(record)["acls"].append({"holder": f"neutron-{NETWORK}", **rule})
+
+
+def without_a_rule(record: Json) -> None:
+    groups = in_ovn(record)["groups"]
+    name = next(name for name in groups if name != "neutron_pg_drop")
+    groups[name] -= 1
+
+
+def with_logical_drop(packet: str, rule: str) -> Callable[[Json], None]:
+    def change(record: Json) -> None:
+        trace = next(trace for trace in databases(record)["traces"] if trace["packet"] == packet)
+        trace.update(outcome="dropped", table=8, rule=rule)
+
+    return change
 
 
 def unplugged(record: Json) -> None:
@@ -156,6 +174,8 @@ BREAKS = {
         "controller1",
     ),
     "ovn_northbound_dhcp": (put(in_ovn, dhcp=None), "ovn-nb-db", "controller1"),
+    "ovn_security_rules": (without_a_rule, "ovn-nb-db", "controller1"),
+    "dhcp_logical": (with_logical_drop("dhcp", FOREIGN), "ovn-nb-db", "controller1"),
     "ovn_foreign_acls": (with_rule, "ovn-nb-db", "controller1"),
     "ovn_southbound_port": (put(in_ovn, binding=None), "ovn-northd", "controller1"),
     "ovn_plugged": (unplugged, "ovsdb", HERE),
@@ -261,3 +281,16 @@ def test_a_route_to_metadata_by_the_port_of_the_network_is_right() -> None:
         record["instance"]["networks"][0]["serving"][0]["addresses"] = [route.strip("} ")]
 
     assert chains_of(right)["ovn_port"].broken is None
+
+
+def test_logical_flow_that_drops_is_quoted_and_shown_by_a_command():
+    link = chains_of(with_logical_drop("dhcp", FOREIGN))["ovn_port"].broken
+    assert link is not None
+    assert links.broken(link)[0] == f"a logical flow drops the guest's DHCP request: table 8, {FOREIGN}"
+    mac = HEALTHY["instance"]["ports"][0]["mac"]
+    assert link.command == (
+        f'ovn-trace --ct=new neutron-{NETWORK} \'inport == "{PORT}" && eth.src == {mac} && '
+        "eth.dst == ff:ff:ff:ff:ff:ff && ip4.src == 0.0.0.0 && ip4.dst == 255.255.255.255 && ip.ttl == 64 && "
+        "udp.src == 68 && udp.dst == 67'"
+    )
+    assert link.reader == "controller1"

@@ -23,6 +23,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.capaci
     RequestGroup,
     VolumeCapacity,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Reason
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
 from ansible_collections.stackproof.provision.plugins.module_utils._report import finding as report
@@ -67,6 +68,12 @@ def changed(path, component, host="ctl"):
         "changed": [{"path": path, "ago_s": 20.0}],
     }  # fmt: skip
     return as_json.host(host, facts={"services": [service]}, examination=examination)
+
+
+def dropped(code, rule):
+    """The chain of a port, broken as a logical flow of OVN drops a packet."""
+    link = Link(code, LinkState.BROKEN, "ovn-nb-db", "ctl", subject="table 8", found=rule, command="ovn-trace")
+    return [codec.to_json(Chain("ovn_port", "1d", (link,)))]
 
 
 REQUESTS = {
@@ -235,6 +242,24 @@ REQUESTS = {
         "openstack volume service list --service cinder-volume --long",
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "denied"), [("dhcp_logical", "DHCP requests"), ("metadata_logical", "requests for metadata")]
+)
+def test_security_groups_that_let_nothing_out_accuse_no_component(code, denied):
+    given = {"message": "no metadata after 60 s", "name": "metadata", "kind": "deadline"}
+    rule = "ls_in_acl_eval: (inport == @neutron_pg_drop && ip), priority 2001"
+    verdict = verdict_of(**given, chains=dropped(code, rule))
+    assert verdict["headline"] == f"Denied by security groups: no rule of the port lets {denied} out"
+    assert verdict["next"] == "openstack port show 1d; openstack security group rule list --egress"
+    assert without_component(verdict)
+
+
+def test_rule_of_somebody_else_that_drops_a_request_is_a_fault():
+    given = {"message": "no metadata after 60 s", "name": "metadata", "kind": "deadline"}
+    verdict = verdict_of(**given, chains=dropped("dhcp_logical", "ls_in_acl_eval: (udp.dst == 67), priority 3100"))
+    assert verdict["component"] == "ovn-nb-db"
 
 
 @pytest.mark.parametrize("name", REQUESTS)
