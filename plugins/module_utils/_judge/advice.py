@@ -68,7 +68,13 @@ OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 # What shows why a request cannot be satisfied
 OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Shortage.HOST_UNKNOWN)
 # What no host has is to be seen in the flavor alone.
-OF_FLAVOR = (Shortage.TRAIT_MISSING, Shortage.TRAIT_FORBIDDEN, Shortage.MAX_UNIT, Shortage.CLASS_MISSING)
+OF_FLAVOR = (
+    Shortage.TRAIT_MISSING,
+    Shortage.TRAIT_FORBIDDEN,
+    Shortage.MAX_UNIT,
+    Shortage.CLASS_MISSING,
+    Shortage.INSUFFICIENT,
+)
 OF_ZONES = (Shortage.ZONE_UNKNOWN, Shortage.ZONE_UNAVAILABLE)
 OF_ROOM = (
     Shortage.CLASS_MISSING,

@@ -26,7 +26,7 @@ TRAFFIC = {
     "dhcp_logical": "DHCP requests",
     "metadata_logical": "requests for metadata",
 }
-SCHEDULER, COMPUTE = "nova-scheduler", "nova-compute"
+SCHEDULER, CONDUCTOR, COMPUTE = "nova-scheduler", "nova-conductor", "nova-compute"
 NO_HOST = "NoValidHost"
 PASSED_ON = "RescheduledException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
@@ -49,7 +49,7 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error):
         return without_zone(case)
-    explanation = unsupported(case) or denied(case) or explained(case, error)
+    explanation = unsupported(case) or insufficient(case) or denied(case) or explained(case, error)
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -106,6 +106,25 @@ def is_reason(error: LoggedError) -> bool:
     """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
     is_own = error.own and error.service == COMPUTE and not error.is_warning
     return is_own and error.exception_class not in ("", PASSED_ON)
+
+
+def insufficient(case: Case) -> Explanation | None:
+    """Return what the hosts do not have enough of, if that is why each of them that was tried sent the server back.
+
+    The filters had let them pass: a host's own count is finer, such as that of huge pages on each NUMA node.
+    """
+    if case.stage.stage != StageName.BOOT:
+        return None
+    own = [error for error in case.record.known_errors if error.own]
+    returned = [error for error in own if error.peer == COMPUTE and error.service == CONDUCTOR]
+    if not all(error.insufficient for error in returned) or any(map(is_reason, own)):
+        return None
+    words = sorted({error.insufficient for error in returned if error.insufficient})
+    if not words:
+        return None
+    flavor = case.stage.details.get("flavor") or {}
+    reason = Reason(Shortage.INSUFFICIENT, detail="; ".join(words))
+    return Explanation(Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name"))
 
 
 def denied(case: Case) -> Explanation | None:

@@ -51,6 +51,7 @@ def error_of(event: Event) -> LoggedError:
         severity=Severity(event.get("severity") or Severity.ERROR),
         usual=None,
         filters=filters_of(event),
+        insufficient=event.get("insufficient"),
         **{name: event.get(name) for name in KIND},
     )
 

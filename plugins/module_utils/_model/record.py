@@ -104,8 +104,9 @@ class LoggedError:
     how: how it failed, such as refused, silent or denied. peer: the component at which it failed. peer_address: the
     address of that. mentions: other components that it names. quote: the line itself, only of the one that the verdict
     quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed; only in a
-    failed run. severity: error, or warning for one with an id of the run that reports how something failed. filters:
-    what each filter of a scheduler has left, if it reports that none left a host.
+    failed run. severity: error, or warning for one with an id of the run that reports how something failed.
+    insufficient: what a host does not have enough of for the instance, in Nova's words. filters: what each filter of a
+    scheduler has left, if it reports that none left a host.
     """
 
     service: Text
@@ -123,6 +124,7 @@ class LoggedError:
     own: bool
     usual: Optional[Share]
     filters: Optional[tuple[FilterResult, ...]] = omitted()
+    insufficient: Optional[str] = omitted()
     severity: Severity = omitted(Severity.ERROR)
 
     @property

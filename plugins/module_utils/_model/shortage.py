@@ -45,6 +45,7 @@ class Shortage(Word):
     FEWER = "fewer"
     FILTERED = "filtered"
     UNSUPPORTED = "unsupported"
+    INSUFFICIENT = "insufficient"
     HOST_UNKNOWN = "host_unknown"
     ZONE_UNKNOWN = "zone_unknown"
     ZONE_UNAVAILABLE = "zone_unavailable"

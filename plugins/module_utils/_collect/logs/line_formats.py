@@ -98,6 +98,9 @@ TO_ERROR = "to ERROR state"
 # The schedulers of Nova and Cinder log at INFO only that no host passed their filters.
 NO_HOST_LEFT = "Filtering removed all hosts"
 FILTER = re.compile(r"(\w{1,100})['\"]?[:,] \(start: (\d{1,6}), end: (\d{1,6})\)")
+# What nova-compute says of its host when an instance does not fit there. Its log has that at DEBUG only: the conductor
+# reports it.
+INSUFFICIENT = re.compile(r"Insufficient compute resources: (?P<reasons>[^'\"\\\n]{1,200}?)\.?(?:['\"\\\n]|$)")
 QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
@@ -290,6 +293,12 @@ def filters_in(message: str) -> tuple[FilterResult, ...]:
     if NO_HOST_LEFT not in message:
         return ()
     return tuple(FilterResult(name, int(start), int(end)) for name, start, end in FILTER.findall(message))
+
+
+def insufficient_in(message: str) -> str | None:
+    """Return what a host does not have enough of for an instance, in Nova's words."""
+    found = INSUFFICIENT.search(message)
+    return found["reasons"] if found else None
 
 
 def module_in(line: str) -> str | None:

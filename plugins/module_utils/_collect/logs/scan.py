@@ -295,6 +295,7 @@ class Scan:
             "mentions": named.mentions,
             "quote": quote_of(message, self.keys) if message else None,
             "filters": to_json(line_formats.filters_in(message)) or None,
+            "insufficient": line_formats.insufficient_in(message),
             **({"periodic": True} if is_periodic else {}),
         }
 

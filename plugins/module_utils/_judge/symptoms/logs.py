@@ -66,7 +66,7 @@ def telling(logged: Sequence[LoggedError], weights: Weights) -> list[LoggedError
 
 def is_informative(error: LoggedError, weights: Weights) -> bool:
     # That no host passed the filters of a scheduler is no failure of its own.
-    if error.filters or any(word in (error.exception or "") for word in AFTERWARDS):
+    if error.filters or error.insufficient or any(word in (error.exception or "") for word in AFTERWARDS):
         return False
     return unusual(error, weights) >= weights.least_unusual
 

@@ -392,6 +392,10 @@ def unsupported(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms
     return f"{whole} ({reason.detail})", whole, "what is asked for is not supported"
 
 
+def insufficient(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+    return reason.detail or "", "no host has enough for the instance"
+
+
 def zone_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     zones = f" (zones: {reason.detail})" if reason.detail else ""
     if reason.subject is None:
@@ -485,6 +489,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.FEWER: fewer,
     Shortage.FILTERED: filtered,
     Shortage.UNSUPPORTED: unsupported,
+    Shortage.INSUFFICIENT: insufficient,
     Shortage.ZONE_UNKNOWN: zone_unknown,
     Shortage.ZONE_UNAVAILABLE: zone_unavailable,
     Shortage.HOST_UNKNOWN: host_unknown,

@@ -33,6 +33,7 @@ from tree import ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 NO_HOST = "the server s is in the state ERROR, the cloud said: No valid host was found."
+NO_RETRIES = "the server s is in the state ERROR, the cloud said: Exceeded maximum number of retries."
 NO_SECURE_BOOT = "nova.exception.SecureBootNotSupported"
 GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
 FULL = usual(VCPU=inventory(8, 8))
@@ -270,6 +271,28 @@ def test_request_that_cannot_be_satisfied_accuses_no_component(name):
     assert without_component(verdict)
     assert headline in verdict["reason"]
     assert shlex.split(command)
+
+
+NUMA = "Requested instance NUMA topology cannot fit the given host NUMA topology"
+
+
+def sent_back(words, **more):
+    return logged("nova-conductor", host="ctl", peer="nova-compute", insufficient=words, **more)
+
+
+def test_server_that_each_host_sent_back_for_want_of_room_is_explained_by_it():
+    errors = [sent_back(NUMA), sent_back(NUMA, exception="nova.exception.MaxRetriesExceeded")]
+    verdict = verdict_of(NO_RETRIES, errors=errors, details={"flavor": {"id": "1", "name": "huge"}})
+    assert (verdict["headline"], verdict["next"]) == (f"No host fits: {NUMA}", "openstack flavor show huge")
+    assert without_component(verdict)
+
+
+@pytest.mark.parametrize(
+    "other", [sent_back(None), logged(host="c1", exception="libvirt.libvirtError")], ids=["sent back", "failed"]
+)
+def test_server_that_one_host_failed_to_build_for_another_reason_is_not(other):
+    verdict = verdict_of(NO_RETRIES, errors=[sent_back(NUMA), other])
+    assert not (verdict["headline"] or "").startswith("No host fits")
 
 
 @pytest.mark.parametrize(

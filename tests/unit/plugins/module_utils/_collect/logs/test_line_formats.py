@@ -595,3 +595,26 @@ def test_a_line_of_a_traceback_may_have_no_context():
     assert line_formats.exception_in(parsed["text"]) == "nova.exception.PortBindingFailed"
     # A line in the journal has the time of its entry.
     assert parse("ERROR nova no time and no context")["at"] is None
+
+
+@pytest.mark.parametrize(
+    ("message", "reasons"),
+    [
+        # A conductor's quote of a traceback is a list, as Python writes it: the words stand in it twice.
+        (
+            r"Error from last host: c2 (node c2): ['Traceback (most recent call last):\n', 'nova.exception."
+            r"ComputeResourcesUnavailable: Insufficient compute resources: Requested instance NUMA topology cannot fit "
+            r"the given host NUMA topology.\n', 'nova.exception.RescheduledException: Build of instance x was "
+            r"re-scheduled: Insufficient compute resources: Requested instance NUMA topology cannot fit the given "
+            r"host NUMA topology.\n']",
+            "Requested instance NUMA topology cannot fit the given host NUMA topology",
+        ),
+        (
+            "Insufficient compute resources: Free memory 512.00 MB < requested 2048 MB; Claim pci failed.",
+            "Free memory 512.00 MB < requested 2048 MB; Claim pci failed",
+        ),
+        ("Error from last host: c2 (node c2): ['libvirt.libvirtError: internal error\\n']", None),
+    ],
+)
+def test_what_a_host_does_not_have_enough_of(message, reasons):
+    assert line_formats.insufficient_in(message) == reasons
