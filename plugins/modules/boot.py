@@ -186,20 +186,20 @@ error:
     details: {}
 """
 
-import base64
 import contextlib
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
     describe,
     make_server,
     ports_of,
+    proof_of,
     wait_until_active,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
@@ -275,17 +275,13 @@ def needed(stage: Stage[BootDetails]) -> tuple[Resource, Resource]:
 
 def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject:
     """Return the request that makes the server."""
-    run, params = stage.run, stage.params
-    nonces = guest.nonces(run.id, run.record.started)
+    params = stage.params
     image, network = needed(stage)
-    script = guest.user_data(nonces.user_data)
-    if params["dataplane"]:
-        script += dataplane.script_for(stage, dataplane.FIRST)
+    paths = dataplane.script_for(stage, dataplane.FIRST) if params["dataplane"] else ""
     body = {
         "name": name,
         "flavorRef": flavor.id,
-        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
-        "user_data": base64.b64encode(script.encode()).decode(),
+        **proof_of(stage.run, paths),
         **networks_of(stage, network),
         **disks_of(stage, image),
     }

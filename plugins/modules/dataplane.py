@@ -182,7 +182,6 @@ error:
     details: {}
 """
 
-import base64
 import uuid
 from dataclasses import replace
 from typing import Any
@@ -194,6 +193,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.booting 
     describe,
     make_server,
     ports_of,
+    proof_of,
     wait_until_active,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
@@ -227,16 +227,13 @@ def first_server(stage: Stage[DataplaneDetails]) -> Resource:
 
 def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     """Return the request that makes the second server: as the first one, without its volume."""
-    run = stage.run
-    nonces = guest.nonces(run.id, run.record.started)
     watches = bool(stage.params["journey"])
-    script = guest.user_data(nonces.user_data) + dataplane.script_for(stage, dataplane.SECOND, watches)
+    paths = dataplane.script_for(stage, dataplane.SECOND, watches)
     server: JsonObject = {
-        "name": f"{run.mark}-second-server",
+        "name": f"{stage.run.mark}-second-server",
         "flavorRef": needed(stage, "flavor"),
         "imageRef": needed(stage, "image"),
-        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
-        "user_data": base64.b64encode(script.encode()).decode(),
+        **proof_of(stage.run, paths),
         "networks": [{"port": needed(stage, "second_port")}],
     }
     if stage.params["availability_zone"]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -17,7 +18,9 @@ from .._model import codec
 from .._model.details import Server
 from .._model.stage import Failure
 from .._record.errors import StageError
+from .._record.run import Run
 from .._record.waiting import Look
+from . import guest
 from .networking import addresses_of
 from .stage import Named, Stage
 
@@ -27,6 +30,19 @@ HOST_HINT = "Use an administrator's cloud as stackproof_cloud, or do not choose 
 
 # A part of a request or an answer
 JsonObject = dict[str, Any]
+
+
+def proof_of(run: Run, paths: str = "") -> JsonObject:
+    """Return the part of the request about the proof that the guest is to give.
+
+    paths: what the guest is to run after it, if anything.
+    """
+    nonces = guest.nonces(run.id, run.record.started)
+    script = guest.user_data(nonces.user_data) + paths
+    return {
+        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
+        "user_data": base64.b64encode(script.encode()).decode(),
+    }
 
 
 def make_server(
