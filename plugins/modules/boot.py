@@ -203,6 +203,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.booting 
     wait_until_active,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
@@ -389,11 +390,9 @@ def make_server_group(stage: Stage[BootDetails]) -> Any:
         answer = nova.post("/os-server-groups", json=body, microversion=POLICY_SINCE)
         return Named(answer_of(answer)["server_group"]["id"], name)
 
-    def find() -> Named | None:
+    def find() -> Any:
         groups = answer_of(nova.get("/os-server-groups"))["server_groups"]
-        own = (group["id"] for group in groups if group["name"] == name)
-        identity = next(own, None)
-        return None if identity is None else Named(identity, name)
+        return first_named(name, map(Named.from_json, groups))
 
     return stage.create("server_group", name, make, find)
 

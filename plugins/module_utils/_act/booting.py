@@ -21,7 +21,7 @@ from .._record.errors import StageError
 from .._record.run import Run
 from .._record.waiting import Look
 from . import guest
-from .networking import addresses_of
+from .networking import addresses_of, first_named
 from .stage import Named, Stage
 
 # Since this version a server can be sent to a host.
@@ -56,12 +56,10 @@ def make_server(
         answer = nova.post("/servers", json=request, headers=headers, **options)
         return Named(answer_of(answer)["server"]["id"], name)
 
-    def find() -> Named | None:
+    def find() -> Any:
         # A listing by name matches patterns, so the name is compared again.
-        servers = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
-        own = (server["id"] for server in servers if server["name"] == name)
-        identity = next(own, None)
-        return None if identity is None else Named(identity, name)
+        listed = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
+        return first_named(name, map(Named.from_json, listed))
 
     try:
         made: Named = stage.create(kind, name, make, find)

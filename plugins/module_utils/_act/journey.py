@@ -19,6 +19,7 @@ from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
 from .._record.waiting import Look
+from .networking import first_named
 from .stage import Named, Stage
 
 # Since this version Nova chooses the host of a live migration and whether disks are copied.
@@ -131,10 +132,7 @@ def snapshot(server: Traveller) -> None:
         answer = server.act("createImage", {"name": name}, microversion=SNAPSHOT_SINCE)
         return Named(answer["image_id"], name)
 
-    def find() -> Named | None:
-        return next((Named(image.id, name) for image in glance.images(name=name) if image.name == name), None)
-
-    image = stage.create("snapshot", name, make, find)
+    image = stage.create("snapshot", name, make, lambda: first_named(name, glance.images(name=name)))
 
     def look() -> Look:
         current = glance.get_image(image.id)

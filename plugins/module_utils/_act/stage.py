@@ -49,6 +49,11 @@ class Named:
     id: str
     name: str
 
+    @classmethod
+    def from_json(cls, resource: Mapping[str, Any]) -> Named:
+        """Return a resource that a service lists."""
+        return cls(resource["id"], resource["name"])
+
 
 class Stage(Generic[D]):
     """One stage at work. Its calls, waits, resources and details become the record."""
