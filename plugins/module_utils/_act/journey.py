@@ -14,6 +14,7 @@ from typing import Any
 
 from .._cloud import servers
 from .._cloud.connection import answer_of
+from .._cloud.failures import failed_operation
 from .._model.details import BootDetails, JourneyDetails
 from .._model.stage import Resource
 from .._model.words import StageName
@@ -55,20 +56,12 @@ class Traveller:
         def look() -> Look:
             server = servers.read(self.nova, self.id)
             if server["status"] == "ERROR":
-                raise self.failed(server.get("fault") or {})
+                raise failed_operation(self.name, server.get("fault"), self.request_id)
             is_done = server["status"] in statuses and not servers.is_busy(server)
             return is_done, servers.state_of(server), server
 
         found: JsonObject = self.stage.wait(f"the server {self.name} to be {' or '.join(statuses)}", look)
         return found
-
-    def failed(self, fault: JsonObject) -> StageError:
-        said = str(fault.get("message") or "no fault is given")
-        hint = f"Look for {self.request_id} in the logs of nova-compute and nova-conductor."
-        message = f"the server {self.name} became ERROR; the cloud said: {said}"
-        return StageError(
-            "operation_failed", message, resource=self.name, answer=said, request_id=self.request_id, hint=hint
-        )
 
     def must_have_moved(self, before: JsonObject, after: JsonObject) -> None:
         """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""

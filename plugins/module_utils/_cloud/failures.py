@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._record.errors import StageError
@@ -16,8 +16,13 @@ from .._record.masking import words_of
 LOST_IMAGE = ("killed", "deleted", "deactivated")
 
 
+def words_of_fault(fault: Mapping[str, Any] | None) -> str:
+    """Return what Nova reports about a server in the state ERROR."""
+    return words_of((fault or {}).get("message") or "no fault is given")
+
+
 def failed_build(name: str, fault: dict[str, Any], request_id: str | None) -> StageError:
-    fault_message = words_of(fault.get("message") or "no fault is given")
+    fault_message = words_of_fault(fault)
     return StageError(
         "build_failed",
         f"the server {name} is in the state ERROR, the cloud said: {fault_message}",
@@ -27,6 +32,14 @@ def failed_build(name: str, fault: dict[str, Any], request_id: str | None) -> St
         hint=f"Look for {request_id} in the logs of nova-conductor, nova-scheduler and nova-compute.",
         fault=fault,
     )
+
+
+def failed_operation(name: str, fault: Mapping[str, Any] | None, request_id: str | None) -> StageError:
+    """Return the error of an operation that has left its server in the state ERROR."""
+    answer = words_of_fault(fault)
+    message = f"the server {name} became ERROR; the cloud said: {answer}"
+    hint = f"Look for {request_id} in the logs of nova-compute and nova-conductor."
+    return StageError("operation_failed", message, resource=name, answer=answer, request_id=request_id, hint=hint)
 
 
 def failed_volume(name: str, identity: str, status: str, messages: Sequence[str]) -> StageError:

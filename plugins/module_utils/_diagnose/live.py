@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._cloud.failures import LOST_IMAGE, failed_build, failed_volume, lost_image, refused_volume
+from .._cloud.failures import LOST_IMAGE, failed_build, failed_volume, lost_image, refused_volume, words_of_fault
 from .._collect.api.operation import FAILED as ACTION_FAILED
 from .._collect.api.operation import (
     Action,
@@ -30,7 +30,6 @@ from .._model.stage import Call, Failure, Resource, Stage, State, Wait
 from .._model.words import StageName, StageStatus
 from .._record.clock import seconds_of
 from .._record.errors import StageError
-from .._record.masking import words_of
 from .._report.messages.words import duration
 
 BUILDING, FAILED = "BUILD", "ERROR"
@@ -184,7 +183,7 @@ def unfinished(found: ServerOperation, action: Action, age_s: float) -> Failure:
 
 
 def failed_action(found: ServerOperation, action: Action) -> Failure:
-    fault = words_of((found.server.fault or {}).get("message") or "no fault is given")
+    fault = words_of_fault(found.server.fault)
     what = f"the action {action.action} on the server {found.server.name}"
     message = f"{what} failed{place_of(found.events)}; its state is {found.state}, the cloud said: {fault}"
     return StageError(
