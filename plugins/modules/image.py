@@ -162,15 +162,14 @@ from typing import Any, BinaryIO
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
+from ansible_collections.stackproof.provision.plugins.module_utils._act.images import wait_until_active
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import LOST_IMAGE, lost_image
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Image, ImageDetails
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
 
 FORMATS = {
     ".qcow2": "qcow2",
@@ -277,7 +276,7 @@ def upload(stage: Stage[ImageDetails], path: str) -> Any:
     image = stage.create("image", name, make, lambda: first_named(name, image_api.images(name=name)))
     stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
     sha512 = send(stage, image.id, path, size)
-    active_image = stage.wait(f"the image {name} to be active", lambda: look_at(image_api, image.id, name))
+    active_image = wait_until_active(stage, image)
     differences = compare(active_image, size, sha512)
     if differences:
         hint = "The cloud does not hold what was sent: look at the store's health."
@@ -313,13 +312,6 @@ def send(stage: Stage[ImageDetails], image_id: str, path: str, size: int) -> str
         limit = stage.params["timeout"]
         answer_of(stage.cloud.image.put(f"/images/{image_id}/file", data=data, headers=headers, timeout=limit))
     return data.sha512
-
-
-def look_at(image_api: Any, image_id: str, name: str) -> Look:
-    image = image_api.get_image(image_id)
-    if image.status in LOST_IMAGE:
-        raise lost_image(name, image.status)
-    return image.status == "active", image.status, image
 
 
 def compare(image: Any, size: int, sha512: str | None) -> str:

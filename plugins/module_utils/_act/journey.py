@@ -20,6 +20,7 @@ from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
 from .._record.waiting import Look
+from . import images
 from .networking import first_named
 from .stage import Named, Stage
 
@@ -126,14 +127,7 @@ def snapshot(server: Traveller) -> None:
         return Named(answer["image_id"], name)
 
     image = stage.create("snapshot", name, make, lambda: first_named(name, glance.images(name=name)))
-
-    def look() -> Look:
-        current = glance.get_image(image.id)
-        if current.status in ("killed", "deleted"):
-            raise StageError("operation_failed", f"the image {name} became {current.status}", resource=name)
-        return current.status == "active", current.status, current
-
-    stage.wait(f"the image {name} to be active", look)
+    images.wait_until_active(stage, image)
     server.wait("ACTIVE")
 
 

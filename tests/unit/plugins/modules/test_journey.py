@@ -12,6 +12,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import c
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS
 from ansible_collections.stackproof.provision.plugins.module_utils._act.options import OPERATIONS as NAMES
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import LOST_IMAGE
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -90,6 +91,18 @@ def test_a_server_in_error_fails_with_the_words_of_the_cloud(error, go, cloud, t
     (leg,) = go.record("journey")["details"]["legs"]
     assert (leg["operation"], leg["status"]) == ("reboot", "failed")
     assert two["status"] == "ERROR"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize("status", LOST_IMAGE)
+def test_a_snapshot_that_is_lost_fails_as_an_image_does(error, cloud, status):
+    def lose(request):
+        if request.method == "GET" and "/images/" in request.path:
+            cloud.things["/image/v2/images"][request.path.split("/")[-1]].update(status=status)
+
+    cloud.watchers.append(lose)
+    failure = error("journey", journey=["snapshot"])
+    assert (failure["kind"], failure["message"]) == ("service", f"the image stackproof-run-1-snapshot became {status}")
 
 
 @pytest.mark.usefixtures("two", "watcher")
