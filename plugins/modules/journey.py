@@ -220,10 +220,9 @@ class Watcher:
 def travel(stage: Stage[JourneyDetails], operation: str, server: Traveller, watcher: Watcher) -> None:
     """Do an operation. The details have its leg, also if it fails."""
     watch = Stopwatch()
-    server.request_id = None
-    before = servers.read(server.nova, server.id)
+    server.begin()
     signs = watcher.await_answer(len(watcher.signs()))
-    leg = Leg(operation, StageStatus.FAILED, host_before=before.get("OS-EXT-SRV-ATTR:host"))
+    leg = Leg(operation, StageStatus.FAILED, host_before=server.before.get("OS-EXT-SRV-ATTR:host"))
     legs = stage.details.legs
     stage.details = replace(stage.details, legs=(*legs, leg))
     try:
@@ -239,7 +238,7 @@ def travel(stage: Stage[JourneyDetails], operation: str, server: Traveller, watc
         leg,
         status=StageStatus.OK,
         host_after=after.get("OS-EXT-SRV-ATTR:host"),
-        moved=before.get("hostId") != after.get("hostId"),
+        moved=server.before.get("hostId") != after.get("hostId"),
         lost=lost,
         outage_s=round(lost * dataplane.INTERVAL_S, 1),
     )

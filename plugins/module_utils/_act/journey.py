@@ -42,6 +42,13 @@ class Traveller:
         self.nova = stage.cloud.compute
         # The id of Nova's request for the last action
         self.request_id: str | None = None
+        # The server as it was before the operation
+        self.before: JsonObject = {}
+
+    def begin(self) -> None:
+        """Look at the server before an operation."""
+        self.request_id = None
+        self.before = servers.read(self.nova, self.id)
 
     def act(self, action: str, body: Any = None, **options: Any) -> Any:
         """Ask Nova for an action, and return its answer."""
@@ -64,9 +71,9 @@ class Traveller:
         found: JsonObject = self.stage.wait(f"the server {self.name} to be {' or '.join(statuses)}", look)
         return found
 
-    def must_have_moved(self, before: JsonObject, after: JsonObject) -> None:
+    def must_have_moved(self, after: JsonObject) -> None:
         """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""
-        if before.get("hostId") != after.get("hostId"):
+        if self.before.get("hostId") != after.get("hostId"):
             return
         events = servers.events_of(self.nova, self.id, self.request_id)
         result = next((event.event for event in events if event.result == "Error"), None)
@@ -156,18 +163,16 @@ def resize_revert(server: Traveller) -> None:
 
 def migrate(server: Traveller) -> None:
     """Move the server while it is stopped."""
-    before = servers.read(server.nova, server.id)
     server.act("migrate")
     server.wait("VERIFY_RESIZE")
     server.act("confirmResize")
-    server.must_have_moved(before, server.wait("ACTIVE"))
+    server.must_have_moved(server.wait("ACTIVE"))
 
 
 def live_migrate(server: Traveller) -> None:
     """Move the server while it runs."""
-    before = servers.read(server.nova, server.id)
     server.act("os-migrateLive", {"host": None, "block_migration": "auto"}, microversion=LIVE_SINCE)
-    server.must_have_moved(before, server.wait("ACTIVE"))
+    server.must_have_moved(server.wait("ACTIVE"))
 
 
 def other_flavor(server: Traveller) -> str:
@@ -176,7 +181,7 @@ def other_flavor(server: Traveller) -> str:
     if least is None:
         hint = "Run the stage boot of this run first."
         raise StageError("invalid", "the flavor of the server is not known", hint=hint)
-    current = servers.read(server.nova, server.id)["flavor"].get("id")
+    current = server.before["flavor"].get("id")
     fitting = [
         flavor
         for flavor in server.nova.flavors()
