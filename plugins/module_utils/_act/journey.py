@@ -71,6 +71,11 @@ class Traveller:
         found: JsonObject = self.stage.wait(f"the server {self.name} to be {' or '.join(statuses)}", look)
         return found
 
+    def act_until(self, action: str, *statuses: str, body: Any = None, **options: Any) -> JsonObject:
+        """Ask Nova for an action, and return the server once it has one of these states."""
+        self.act(action, body, **options)
+        return self.wait(*statuses)
+
     def must_have_moved(self, after: JsonObject) -> None:
         """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""
         if self.before.get("hostId") != after.get("hostId"):
@@ -86,42 +91,32 @@ class Traveller:
 
 
 def reboot(server: Traveller) -> None:
-    server.act("reboot", {"type": "SOFT"})
-    server.wait("ACTIVE")
+    server.act_until("reboot", "ACTIVE", body={"type": "SOFT"})
 
 
 def hard_reboot(server: Traveller) -> None:
-    server.act("reboot", {"type": "HARD"})
-    server.wait("ACTIVE")
+    server.act_until("reboot", "ACTIVE", body={"type": "HARD"})
 
 
 def stop(server: Traveller) -> None:
-    server.act("os-stop")
-    server.wait("SHUTOFF")
-    server.act("os-start")
-    server.wait("ACTIVE")
+    server.act_until("os-stop", "SHUTOFF")
+    server.act_until("os-start", "ACTIVE")
 
 
 def pause(server: Traveller) -> None:
-    server.act("pause")
-    server.wait("PAUSED")
-    server.act("unpause")
-    server.wait("ACTIVE")
+    server.act_until("pause", "PAUSED")
+    server.act_until("unpause", "ACTIVE")
 
 
 def suspend(server: Traveller) -> None:
-    server.act("suspend")
-    server.wait("SUSPENDED")
-    server.act("resume")
-    server.wait("ACTIVE")
+    server.act_until("suspend", "SUSPENDED")
+    server.act_until("resume", "ACTIVE")
 
 
 def shelve(server: Traveller) -> None:
-    server.act("shelve")
     # A cloud may keep a shelved server on its host for a while.
-    server.wait("SHELVED_OFFLOADED", "SHELVED")
-    server.act("unshelve")
-    server.wait("ACTIVE")
+    server.act_until("shelve", "SHELVED_OFFLOADED", "SHELVED")
+    server.act_until("unshelve", "ACTIVE")
 
 
 def snapshot(server: Traveller) -> None:
@@ -143,36 +138,31 @@ def rebuild(server: Traveller) -> None:
     image = server.stage.resource("image")
     if image is None:
         raise StageError("invalid", "there is no image to rebuild from", hint="Run the stage image of this run first.")
-    server.act("rebuild", {"imageRef": image.id})
-    server.wait("ACTIVE")
+    server.act_until("rebuild", "ACTIVE", body={"imageRef": image.id})
 
 
 def resize(server: Traveller) -> None:
-    server.act("resize", {"flavorRef": other_flavor(server)})
-    server.wait("VERIFY_RESIZE")
-    server.act("confirmResize")
-    server.wait("ACTIVE")
+    server.act_until("resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)})
+    server.act_until("confirmResize", "ACTIVE")
 
 
 def resize_revert(server: Traveller) -> None:
-    server.act("resize", {"flavorRef": other_flavor(server)})
-    server.wait("VERIFY_RESIZE")
-    server.act("revertResize")
-    server.wait("ACTIVE")
+    server.act_until("resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)})
+    server.act_until("revertResize", "ACTIVE")
 
 
 def migrate(server: Traveller) -> None:
     """Move the server while it is stopped."""
-    server.act("migrate")
-    server.wait("VERIFY_RESIZE")
-    server.act("confirmResize")
-    server.must_have_moved(server.wait("ACTIVE"))
+    server.act_until("migrate", "VERIFY_RESIZE")
+    after = server.act_until("confirmResize", "ACTIVE")
+    server.must_have_moved(after)
 
 
 def live_migrate(server: Traveller) -> None:
     """Move the server while it runs."""
-    server.act("os-migrateLive", {"host": None, "block_migration": "auto"}, microversion=LIVE_SINCE)
-    server.must_have_moved(server.wait("ACTIVE"))
+    body = {"host": None, "block_migration": "auto"}
+    after = server.act_until("os-migrateLive", "ACTIVE", body=body, microversion=LIVE_SINCE)
+    server.must_have_moved(after)
 
 
 def other_flavor(server: Traveller) -> str:
