@@ -14,8 +14,7 @@ description:
     way to each other, in both directions.
   - The guests send pings, look for the largest packet that passes, connect to a TCP port that the security group opens
     and to one that it does not open.
-  - The stages network and boot need C(dataplane), which make the second port and the
-    group of servers.
+  - The stages network and boot need C(dataplane), too; with it they make the second port and the server group.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
   - stackproof.provision._stage.run
@@ -183,8 +182,8 @@ error:
 """
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
@@ -205,7 +204,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     PathCheck,
     Server,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
     CheckStatus,
     StageName,
@@ -217,16 +215,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.waiti
 ONE_HOST = "the cloud has put both servers on one host, so no path between hosts was checked"
 
 
-def first_server(stage: Stage[DataplaneDetails]) -> Resource:
-    server = stage.resource("server")
-    if server is None or stage.resource("second_port") is None:
-        hint = "Run the stages network and boot of this run with dataplane first."
-        raise StageError("invalid", "there is no first server with a second port beside it", hint=hint)
-    return server
-
-
 def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     """Return the request that makes the second server: as the first one, without its volume."""
+    # Before the script, which would only complain of addresses.
+    port = needed(stage, "second_port")
     watches = bool(stage.params["journey"])
     paths = dataplane.script_for(stage, dataplane.SECOND, watches)
     server: JsonObject = {
@@ -234,7 +226,7 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
         "flavorRef": needed(stage, "flavor"),
         "imageRef": needed(stage, "image"),
         **proof_of(stage.run, paths),
-        "networks": [{"port": needed(stage, "second_port")}],
+        "networks": [{"port": port}],
     }
     if stage.params["availability_zone"]:
         server["availability_zone"] = stage.params["availability_zone"]
@@ -253,9 +245,10 @@ def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
 
 def boot_second(stage: Stage[DataplaneDetails]) -> Named:
     """Make the second server, and wait until it is active."""
+    request = request_of(stage)
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
     headers = {"X-OpenStack-Request-ID": stage.details.request_id}
-    second = make_server(stage, "second_server", request_of(stage), headers, stage.params["second_host"])
+    second = make_server(stage, "second_server", request, headers, stage.params["second_host"])
     active = wait_until_active(stage, second)
     server = describe(active, ports_of(stage, second))
     first = stage.details_of(StageName.BOOT, BootDetails).server
@@ -270,8 +263,8 @@ def are_apart(first: Server, second: Server) -> bool | None:
     return None if None in names else first.host_id != second.host_id
 
 
-def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> tuple[dataplane.Shown, ...]:
-    """Wait until both guests have shown all, or the second one that a path fails. servers: guest to id."""
+def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> None:
+    """Wait until both guests have shown all, or one of them that a path fails. servers: guest to id."""
     nova = stage.cloud.compute
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
     shown: dict[str, dataplane.Shown] = {}
@@ -292,7 +285,6 @@ def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> tup
         if not guest.is_proved(second):
             raise unproved(second, servers[dataplane.SECOND], nonces) from None
         raise unfinished(shown) from None
-    return tuple(shown.values())
 
 
 def unproved(second: GuestReport, server: str, nonces: guest.Nonces) -> StageError:
@@ -301,7 +293,7 @@ def unproved(second: GuestReport, server: str, nonces: guest.Nonces) -> StageErr
     return StageError(kind, f"the second server: {message}", hint=hint)
 
 
-def checks_of(shown: Any) -> tuple[PathCheck, ...]:
+def checks_of(shown: Iterable[dataplane.Shown]) -> tuple[PathCheck, ...]:
     return tuple(check for guest_shown in shown for check in dataplane.checks_of(guest_shown))
 
 
@@ -318,9 +310,9 @@ def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
         return StageStatus.SKIPPED
     if stage.check:
         return None
-    first = first_server(stage)
+    first = needed(stage, "server")
     second = boot_second(stage)
-    follow_paths(stage, {dataplane.FIRST: first.id, dataplane.SECOND: second.id})
+    follow_paths(stage, {dataplane.FIRST: first, dataplane.SECOND: second.id})
     failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
     if failed:
         raise dataplane.failure_of(failed)
