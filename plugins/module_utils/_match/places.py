@@ -10,6 +10,7 @@ import hashlib
 import uuid
 from collections.abc import Collection, Iterable
 
+from .._model.host import Host
 from .._model.instance import Network, Server
 from .._model.record import Instance, Record
 from .._model.words import StageName
@@ -31,12 +32,17 @@ def is_hash_of(host_id: str, project: str, names: Iterable[str]) -> bool:
     return any(hashlib.sha224(f"{project}{name}".encode()).hexdigest() == host_id for name in names)
 
 
+def names_of(host: Host) -> set[str]:
+    """Return the inventory's name of a host, and those that the host has for itself."""
+    return {host.host, *(host.facts.get("names") or ())}
+
+
 def host_of(record: Record) -> str | None:
     """Return the inventory's name of the host of the instance, which may still be on its way there; None if unknown."""
     if record.diagnosis:
         return record.diagnosis.host
     for host in record.hosts:
-        names = {host.host, *(host.facts.get("names") or [])}
+        names = names_of(host)
         if host.facts.get("domain") or (record.instance and is_meant_for(record.instance, names)):
             return host.host
     return None
@@ -53,7 +59,7 @@ def host_by_stage(record: Record, name: StageName) -> str | None:
     if not server or record.instance is None:
         return None
     for host in record.hosts:
-        names = {host.host, *(host.facts.get("names") or [])}
+        names = names_of(host)
         if server.get("host") in names or is_hash_of(
             server.get("host_id") or "", record.instance.server.project_id, names
         ):

@@ -15,7 +15,7 @@ from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import CheckStatus, StageName
 from ..case import Case
-from .guest import LEASE_PEERS
+from .guest import LEASE_PEERS, USER_DATA_PEERS, unanswered
 
 INSTANCE, NETWORK = "vm-instance", "data network"
 # What makes the rules of a security group hold on a host
@@ -23,7 +23,7 @@ FIREWALLS = ("neutron-l2-agent", "ovn-controller")
 # The kind of the stage's error to what it means, and at which peers
 WITHOUT: dict[str, tuple[Code, tuple[str, ...]]] = {
     "no_lease": (Code.DHCP_UNANSWERED, LEASE_PEERS),
-    "no_user_data": (Code.USER_DATA_UNANSWERED, (NETWORK,)),
+    "no_user_data": (Code.USER_DATA_UNANSWERED, USER_DATA_PEERS),
 }
 
 
@@ -43,10 +43,7 @@ def of_second_guest(case: Case) -> list[Symptom]:
     """Return what kept the second guest from its checks: it got no lease, or no user data."""
     kind = case.stage.error.kind if case.stage.error else None
     code, peers = WITHOUT.get(kind or "", (None, ()))
-    if code is None:
-        return []
-    here = case.second_host
-    return [Symptom(code, INSTANCE, host=here, how=How.SILENT, peer=peer, own=True, certain=False) for peer in peers]
+    return [] if code is None else unanswered(code, case.second_host, peers)
 
 
 def host_of(case: Case, guest: str | None) -> str | None:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..._components.tables import component_at
+from ..._match import places
 from ..._model.host import Host, Reach
 from ..._model.how import How
 from ..._model.reach import BackEnd
@@ -42,7 +43,7 @@ def meanings_of(host: Host) -> Meanings:
 
 def is_own_name(host: Host, name: str) -> bool:
     """Return whether it is a name of the host itself, which may mean an address of its own there."""
-    return name in {host.host, *(host.facts.get("names") or ())}
+    return name in places.names_of(host)
 
 
 def usual_addresses(found: Sequence[tuple[str, ...]]) -> set[str]:

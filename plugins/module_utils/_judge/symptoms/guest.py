@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -33,6 +33,8 @@ METADATA: dict[int, tuple[tuple[str, ...], How]] = {
 }
 # Where a request for a lease may be lost, if nothing else is known
 LEASE_PEERS = ("data network", "dnsmasq", "ovn-controller")
+# Where user data may be lost of a guest that got its metadata
+USER_DATA_PEERS = ("data network",)
 INSTANCE = "vm-instance"
 
 
@@ -63,10 +65,12 @@ def console(case: Case) -> list[Symptom]:
     if dnsmasq_received_nothing(case):
         code, peer = Code.DHCP_NOT_CARRIED, "data network"
         return [Symptom(code, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True)]
-    return [
-        Symptom(Code.DHCP_UNANSWERED, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True, certain=False)
-        for peer in LEASE_PEERS
-    ]
+    return unanswered(Code.DHCP_UNANSWERED, here, LEASE_PEERS)
+
+
+def unanswered(code: Code, host: str | None, peers: Iterable[str]) -> list[Symptom]:
+    """Return a symptom for each peer that may be why the guest on a host got no answer."""
+    return [Symptom(code, INSTANCE, host=host, how=How.SILENT, peer=peer, own=True, certain=False) for peer in peers]
 
 
 def user_data(case: Case) -> list[Symptom]:
@@ -74,17 +78,7 @@ def user_data(case: Case) -> list[Symptom]:
     guest = guest_of(case) or {}
     if not guest.get("metadata") or guest.get("user_data") or not guest.get("no_user_data"):
         return []
-    return [
-        Symptom(
-            Code.USER_DATA_UNANSWERED,
-            INSTANCE,
-            host=case.instance_host,
-            how=How.SILENT,
-            peer="data network",
-            own=True,
-            certain=False,
-        )
-    ]
+    return unanswered(Code.USER_DATA_UNANSWERED, case.instance_host, USER_DATA_PEERS)
 
 
 def metadata(case: Case) -> list[Symptom]:
