@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, ClassVar
 
 import devstack_faults
@@ -85,11 +84,6 @@ FAULTS = {}
 
 def fault(name, make, stage, components, **variables):
     FAULTS[name] = fault_of(name, make, stage, components, HOST or "", **variables)
-
-
-def half_of(name):
-    """The half of a fault, by a hash of its name: what is learnt is learnt from the open one."""
-    return "kept" if hashlib.sha256(f"kolla {name}".encode()).digest()[0] % 2 else "open"
 
 
 fault("nova-compute-stopped", stopping("nova_compute"), "boot", "nova-compute")

@@ -10,11 +10,11 @@ import json
 
 import pytest
 from fault_runs import run_with
-from kolla_faults import FAULTS, Kolla, half_of
+from kolla_faults import FAULTS, Kolla
 from runs_under_test import directories, left_of
 from test_verify import assert_sound
 from tree import ROOT
-from truths import as_markdown, compare, note
+from truths import as_markdown, compare, half_of, note
 
 CONFUSION = ROOT / ".cache/kolla-confusion.json"
 
@@ -27,7 +27,7 @@ def broken(kolla, admin):
     return Kolla(kolla, admin)
 
 
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of(name)}-{name}" for name in FAULTS])
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of('kolla', name)}-{name}" for name in FAULTS])
 def test_a_fault_is_noted(fault, broken, admin, tmp_path):
     runs = tmp_path / "runs"
     runs.mkdir()

@@ -9,8 +9,6 @@ The first guest is on COMPUTE, and so the second one, which is kept apart from i
 
 from __future__ import annotations
 
-import hashlib
-
 from breaking import edited, stopped
 from faults import COMPUTE, HERE, NO_VOLUME, OTHER
 from lab_under_test import NETWORK
@@ -28,11 +26,6 @@ FAULTS = {}
 def fault(name, make, components, hosts, stage="dataplane"):
     given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE}
     FAULTS[name] = fault_of(name, make, stage, components, hosts, **given)
-
-
-def half_of(name):
-    """The half of a fault, by a hash of its name: what is learnt is learnt from the open one."""
-    return "kept" if hashlib.sha256(f"paths {name}".encode()).digest()[0] % 2 else "open"
 
 
 def done(host, command, back):

@@ -10,14 +10,14 @@ import json
 
 import pytest
 from breaking import Lab
-from dataplane_faults import FAULTS, half_of
+from dataplane_faults import FAULTS
 from fault_runs import run_with
 from faults import COMPUTE, OTHER
 from lab_under_test import INVENTORY, NETWORK
 from runs_under_test import verify
 from test_verify import assert_passed, assert_sound
 from tree import ROOT
-from truths import as_markdown, compare, note
+from truths import as_markdown, compare, half_of, note
 
 CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
 PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
@@ -84,7 +84,7 @@ def test_ten_runs_in_a_row_pass(runs):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of(name)}-{name}" for name in FAULTS])
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of('paths', name)}-{name}" for name in FAULTS])
 def test_a_fault_is_noted(fault, lab, runs):
     outcome = run_with(lab, fault, runs)
     note(CONFUSION, compare(fault, outcome.record))

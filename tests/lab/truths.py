@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -63,6 +64,11 @@ def fault_of(name, make, stage, components, hosts, steps="", /, *, during="", **
     """A fault whose components, hosts and steps are words of a text."""
     components, hosts, steps = (frozenset(text.split()) for text in (components, hosts, steps))
     return Fault(name, make, stage, with_other_names(components), hosts, steps, variables, during)
+
+
+def half_of(seed, name):
+    """The half of a fault, by a hash of a seed and its name: what is learnt is learnt from the open one."""
+    return "kept" if hashlib.sha256(f"{seed} {name}".encode()).digest()[0] % 2 else "open"
 
 
 def order_of_steps():
