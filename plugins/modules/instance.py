@@ -140,6 +140,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.record
     Agent,
     Instance,
     OtherBoots,
+    Record,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
@@ -155,6 +156,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 3
+# A cloud that answered slowly before it failed gets so many times of what its slowest answer took, within a limit.
+SLOWEST_ANSWERS, LONGEST_PATIENCE = 3, 12
+# Who asks for a diagnosis would rather wait than have it without the instance.
+PATIENCE_OF_DIAGNOSIS = 10
 # In seconds, for all of those that come later: there are some ten.
 LATECOMERS = 5
 DOING = "asking what the hosts should show"
@@ -169,14 +174,28 @@ def has_failed(run: Run | None) -> bool:
     return run is not None and run.record.failed_stage is not None
 
 
+def deadline_for(run: Run | None, timeout: float) -> waiting.Deadline:
+    """Return the deadline for all questions."""
+    if run is None or not has_failed(run):
+        return waiting.Deadline(timeout)
+    return waiting.Deadline(patience_with(run.record), grace=LATECOMERS)
+
+
+def patience_with(record: Record) -> float:
+    """Return for how many seconds a cloud that has failed is asked."""
+    if record.operation:
+        return PATIENCE_OF_DIAGNOSIS
+    calls = [call for stage in record.stages for call in stage.calls]
+    slowest = max((call.seconds for call in calls if call.method == "GET" and call.status), default=0)
+    return min(max(PATIENCE, SLOWEST_ANSWERS * slowest), LONGEST_PATIENCE)
+
+
 class Askers:
     """The run's user and an administrator, each with one connection, made when it is needed; both within one time."""
 
     def __init__(self, params: Mapping[str, Any], run: Run | None) -> None:
         self.params, self.run = params, run
-        self.deadline = (
-            waiting.Deadline(PATIENCE, grace=LATECOMERS) if has_failed(run) else waiting.Deadline(params["timeout"])
-        )
+        self.deadline = deadline_for(run, params["timeout"])
         self._one_at_a_time = threading.RLock()
 
     @property

@@ -11,7 +11,8 @@ from pathlib import Path
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.modules import instance as module
-from cases_by_hand import error
+from cases_by_hand import FINISHED, STARTED, error, stage
+from cases_by_hand import call as answered
 from hosts_by_hand import Cloud, hosts, inventory, usual
 
 
@@ -128,6 +129,28 @@ def test_a_cloud_that_does_not_answer_is_said(call, cloud, server_id, hurry):
     result = call(module, cloud="small", server=server_id, timeout=2)
     assert result["failed"]
     assert "Traceback" not in result["msg"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "patience"),
+    [
+        ([], 3),
+        ([{**answered(200), "seconds": 0.2}], 3),
+        ([{**answered(200), "seconds": 2.0}, {**answered(200), "seconds": 0.2}], 6),
+        ([{**answered(200), "seconds": 30.0}], 12),
+        # What was never answered says nothing of those that answer, and a slow upload nothing of a question.
+        ([{**answered(None), "seconds": 30.0}, {**answered(204), "method": "PUT", "seconds": 30.0}], 3),
+    ],
+)
+def test_cloud_that_answered_slowly_before_it_failed_is_given_more_time(calls, patience):
+    record = as_json.typed({**as_json.new_record("run", "cloud"), "stages": [stage(calls=calls)]})
+    assert module.patience_with(record) == patience
+
+
+def test_who_asks_for_a_diagnosis_waits_longer():
+    operation = {"asked": FINISHED, "query": {"server_id": "1"}, "action": "create", "subject": "s", "ended": STARTED}
+    record = as_json.typed({**as_json.new_record("run", "cloud"), "stages": [stage()], "operation": operation})
+    assert module.patience_with(record) == 10
 
 
 def test_a_run_goes_on_without_an_answer_and_says_so(call, cloud, booted, hurry):
