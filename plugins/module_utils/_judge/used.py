@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._components.tables import entry_of, stands_for
-from .._model.symptom import Symptom
+from .._model.symptom import Code, Symptom
 from .._model.words import StageName, StageStatus, StepStatus
 from .case import Case
 
@@ -18,11 +18,21 @@ STAGES = tuple(StageName)
 
 def by_run(symptoms: Iterable[Symptom], case: Case) -> list[Symptom]:
     """Return the symptoms that may be of what the run asked for."""
+    found = list(symptoms)
     left_out = stages_left_out(case)
     if not left_out:
-        return list(symptoms)
-    taking_part = parts_of_flow(case)
-    return [symptom for symptom in symptoms if not is_unused(symptom.component, left_out, taking_part)]
+        return found
+    taking_part = parts_of_flow(case) | with_own_failures(found)
+    return [symptom for symptom in found if not is_unused(symptom.component, left_out, taking_part)]
+
+
+def with_own_failures(symptoms: Iterable[Symptom]) -> set[str]:
+    """Return the components that have logged failures of the run: it has used them, whatever is known of it."""
+    return {
+        symptom.component
+        for symptom in symptoms
+        if symptom.own and symptom.component and symptom.code is Code.LOGGED_FAILURE
+    }
 
 
 def is_unused(component: str | None, left_out: set[str], taking_part: set[str]) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import used
-from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from cases_by_hand import case_of, flow, seen, stage
 
 CINDER = seen(Kind.STATE, "cinder-volume", "s1")
@@ -44,3 +45,11 @@ def test_a_stage_that_comes_after_the_failed_one_was_not_left_out():
 def test_a_service_that_a_step_names_is_used(status, is_on):
     found = left(case("skipped", steps=[{**STEP, "status": status}]))
     assert (CINDER in found) is is_on
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_service_that_logged_a_failure_of_the_run_is_used(own):
+    """Logs alone do not say that a server boots from a volume; what Cinder logged for its request does."""
+    denied = Symptom(Code.LOGGED_FAILURE, "cinder-volume", host="s1", how=How.DENIED, peer="database", own=own)
+    found = used.by_run([CINDER, denied], case("skipped"))
+    assert found == ([CINDER, denied] if own else [])
