@@ -21,7 +21,8 @@ options:
     description: Id of a server. One of these four is needed.
     type: str
   resource_id:
-    description: Id of a server, a volume, an image, or a port or floating IP of a server.
+    description:
+      - Id of a server, a volume or an image, or of a port, a floating IP, a network or a router that a server uses.
     type: str
   request_id:
     description: Id of a request about a server or a volume, as Nova and Cinder know it.

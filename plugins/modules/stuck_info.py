@@ -21,6 +21,11 @@ options:
     description: For how many minutes a thing must have been in its state.
     type: float
     default: 10
+  newer_than:
+    description:
+      - For how many minutes at most a thing may have been in its state. With O(older_than=0), the list has what failed
+        in these minutes.
+    type: float
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to list those of all projects.
     type: str
@@ -86,12 +91,16 @@ metrics:
   type: str
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import stuck
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.stuck import grouped
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stuck import Age
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
@@ -102,11 +111,23 @@ from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck
 MINUTE = 60
 
 
+def age_of(params: Mapping[str, Any]) -> Age:
+    """Return how long things must have been in their state to be listed."""
+    older, newer = params["older_than"], params["newer_than"]
+    if not older >= 0:
+        raise StageError("invalid", f"older_than cannot be {older}", resource="older_than")
+    if newer is not None and not newer > older:
+        text = f"newer_than is {newer}, and must be more than older_than, which is {older}"
+        raise StageError("invalid", text, resource="newer_than")
+    return Age(older * MINUTE, None if newer is None else newer * MINUTE)
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
             **connection.CLOUD_OPTIONS,
             "older_than": {"type": "float", "default": 10},
+            "newer_than": {"type": "float"},
             "admin_cloud": {"type": "str"},
             "timeout": {"type": "float", "default": 60},
         },
@@ -117,14 +138,13 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
     with failing(module, "listing what is stuck", explain):
-        if not params["older_than"] >= 0:
-            raise StageError("invalid", f"older_than cannot be {params['older_than']}", resource="older_than")
+        age = age_of(params)
         whose = connection.as_admin(params) if params["admin_cloud"] else params
         cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
-        asked, older_s = seconds_of(now()), params["older_than"] * MINUTE
+        asked = seconds_of(now())
         found = stuck.everything(cloud, all_projects=bool(params["admin_cloud"]))
-        groups = grouped(bounded_copy(thing) for thing in found if asked - thing.since >= older_s)
-        lines = lines_of(groups, asked, older_s, connection.cloud_name(params))
+        groups = grouped(bounded_copy(thing) for thing in found if age.has(asked - thing.since))
+        lines = lines_of(groups, asked, age, connection.cloud_name(params))
         text = metrics_of_stuck(groups, asked, connection.cloud_name(params))
     count = sum(group.count for group in groups)
     listed = bounded(to_json(list(groups)))

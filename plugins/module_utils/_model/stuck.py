@@ -13,6 +13,17 @@ from .codec import Text, Time
 
 
 @dataclass(frozen=True)
+class Age:
+    """For how long things must have been in their state to be listed, in seconds. most_s: None without a limit."""
+
+    least_s: float
+    most_s: Optional[float] = None
+
+    def has(self, seconds: float) -> bool:
+        return seconds >= self.least_s and (self.most_s is None or seconds <= self.most_s)
+
+
+@dataclass(frozen=True)
 class StuckThing:
     """A server, a volume, a port or an image that has been in a state for too long.
 

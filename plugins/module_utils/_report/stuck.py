@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._model.codec import iso_of
-from .._model.stuck import StuckGroup, StuckThing
+from .._model.stuck import Age, StuckGroup, StuckThing
 from .messages.words import duration, plural
 
 # In characters, for the words of a cloud in one line
@@ -17,14 +17,22 @@ LONGEST_REASON = 160
 DIAGNOSE = "ansible-playbook -i INVENTORY stackproof.provision.diagnose"
 
 
-def lines_of(groups: Sequence[StuckGroup], asked: float, older_s: float, cloud: str | None) -> list[str]:
+def lines_of(groups: Sequence[StuckGroup], asked: float, age: Age, cloud: str | None) -> list[str]:
     """Return a block for each group: how many, in which state, what the cloud says, some of them, what to do next."""
     count = sum(group.count for group in groups)
-    head = f"{plural(count, 'thing')} stuck or in error for more than {duration(older_s)} on {cloud}"
-    lines = ["", head if groups else f"Nothing is stuck or in error for more than {duration(older_s)} on {cloud}", ""]
+    what = plural(count, "thing") if groups else "Nothing is"
+    lines = ["", f"{what} stuck or in error {in_words(age)} on {cloud}", ""]
     for group in groups:
         lines += [*block(group, asked), ""]
     return lines
+
+
+def in_words(age: Age) -> str:
+    if age.most_s is None:
+        return f"for more than {duration(age.least_s)}"
+    if not age.least_s:
+        return f"for less than {duration(age.most_s)}"
+    return f"for {duration(age.least_s)} to {duration(age.most_s)}"
 
 
 def block(group: StuckGroup, asked: float) -> list[str]:

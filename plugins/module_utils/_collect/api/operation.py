@@ -174,14 +174,13 @@ def newest_servers(cloud: Any) -> list[str]:
 
 
 def find(cloud: Any, identity: str) -> Found:
-    """Return what has an id: a server, or that of a port or a floating IP, a volume or an image."""
-    for look in (of_server, of_volume, of_image, of_port, of_floating_ip):
+    """Return what has an id: a volume, an image, a server, or a server that uses what has it."""
+    for look in (of_server, of_volume, of_image, of_port, of_floating_ip, of_network, of_router):
         found = look(cloud, identity)
         if found is not None:
             return found
-    message = (
-        f"the cloud has no server, volume, image, port or floating IP with the id {identity} that this user may see"
-    )
+    kinds = "server, volume, image, port, floating IP, network or router"
+    message = f"the cloud has no {kinds} with the id {identity} that this user may see"
     hint = "Look for a typing error. With stackproof_admin_cloud, those of all projects are seen."
     raise StageError("not_found", message, resource=identity, hint=hint)
 
@@ -274,3 +273,36 @@ def of_floating_ip(cloud: Any, identity: str) -> ServerOperation | None:
         message = f"the floating IP {floating['floating_ip_address']} is given to no port"
         raise StageError("invalid", message, resource=identity, hint="Give it to a port first, or name the server.")
     return of_port(cloud, floating["port_id"])
+
+
+def of_network(cloud: Any, identity: str) -> ServerOperation | None:
+    """Return a server on a network."""
+    if unless_missing(cloud.network.get(f"/networks/{identity}")) is None:
+        return None
+    return server_on(cloud, f"the network {identity}", [identity])
+
+
+def of_router(cloud: Any, identity: str) -> ServerOperation | None:
+    """Return a server on one of the networks between which a router forwards."""
+    if unless_missing(cloud.network.get(f"/routers/{identity}")) is None:
+        return None
+    # Its other ports, such as that of its gateway, are on networks that it does not serve.
+    interfaces = [port for port in ports_of(cloud, device_id=identity) if "interface" in port["device_owner"]]
+    return server_on(cloud, f"the router {identity}", [port["network_id"] for port in interfaces])
+
+
+def server_on(cloud: Any, what: str, networks: Sequence[str]) -> ServerOperation:
+    """Return a server with a port on one of these networks: rather one whose port does not work."""
+    ports = [port for network in networks for port in ports_of(cloud, network_id=network)]
+    of_servers = [port for port in ports if (port["device_owner"] or "").startswith(OF_COMPUTE)]
+    for port in sorted(of_servers, key=lambda port: port["status"] == "ACTIVE"):
+        server = of_server(cloud, port["device_id"])
+        if server is not None:
+            return server
+    hint = "Boot a server there, or use the playbook verify with stackproof_network, and diagnose that."
+    raise StageError("invalid", f"{what} serves no server that this user may see", resource=what, hint=hint)
+
+
+def ports_of(cloud: Any, **query: str) -> list[dict[str, Any]]:
+    ports: list[dict[str, Any]] = answer_of(cloud.network.get("/ports", params=query))["ports"]
+    return ports

@@ -133,6 +133,32 @@ def test_a_port_and_a_floating_ip_lead_to_their_server(begin, cloud, collection)
     assert record["operation"]["query"] == {"resource_id": asked["id"]}
 
 
+def routed(cloud):
+    """A router with an interface on a network, and two servers there, the second of which has no working port."""
+    network, external = cloud.put("networks"), cloud.put("networks")
+    router = cloud.put("routers")
+    about = {"device_id": router["id"], "status": "ACTIVE"}
+    cloud.put("ports", network_id=network["id"], device_owner="network:router_interface", **about)
+    cloud.put("ports", network_id=external["id"], device_owner="network:router_gateway", **about)
+    for name, status in (("well", "ACTIVE"), ("web", "DOWN")):
+        server = cloud.put("servers", name=name, status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
+        of_server = {"device_id": server["id"], "status": status}
+        cloud.put("ports", network_id=network["id"], device_owner="compute:nova", **of_server)
+    return {"networks": network, "routers": router}
+
+
+@pytest.mark.parametrize("collection", ["networks", "routers"])
+def test_a_network_and_a_router_lead_to_a_server_that_has_trouble_there(begin, cloud, collection):
+    record = begin(resource_id=routed(cloud)[collection]["id"])
+    assert record["operation"]["subject"] == "web"
+
+
+@pytest.mark.parametrize(("collection", "what"), [("networks", "the network"), ("routers", "the router")])
+def test_a_network_and_a_router_without_a_server_say_so(begin, cloud, collection, what):
+    unused = cloud.put(collection)
+    assert f"{what} {unused['id']} serves no server that this user may see" in begin(resource_id=unused["id"])
+
+
 @pytest.mark.parametrize(
     ("status", "kind", "is_over"),
     [("error", "service", True), ("creating", "deadline", False), ("available", "suspected", True)],
@@ -206,8 +232,8 @@ def test_an_action_on_a_server_is_judged_by_its_request(begin, cloud, state, ask
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ("00000000-0000-4000-8000-000000000000", "has no server, volume, image, port or floating IP"),
-        ("a name", "has no server, volume, image, port or floating IP"),
+        ("00000000-0000-4000-8000-000000000000", "has no server, volume, image, port, floating IP, network or router"),
+        ("a name", "has no server, volume, image, port, floating IP, network or router"),
     ],
 )
 def test_what_the_cloud_does_not_have_is_said(begin, asked, message):

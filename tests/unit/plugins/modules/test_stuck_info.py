@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.modules import stuck_info as module
 
 LONG_AGO = "2026-11-21T11:01:31Z"
@@ -83,6 +84,28 @@ def test_what_works_or_has_just_begun_is_not_listed(listed, cloud):
 def test_the_age_is_chosen(listed, cloud, minutes, count):
     cloud.put("servers", updated=now(), **SPAWNING)
     assert listed(older_than=minutes)["count"] == count
+
+
+@pytest.mark.parametrize(
+    ("options", "listed_names", "words"),
+    [
+        ({"older_than": 0, "newer_than": 15}, {"now", "then"}, "2 things stuck or in error for less than 15 min on"),
+        ({"older_than": 5, "newer_than": 15}, {"then"}, "1 thing stuck or in error for 5 min to 15 min on"),
+        ({"older_than": 0, "newer_than": 1}, {"now"}, "1 thing stuck or in error for less than 60 s on"),
+    ],
+)
+def test_what_failed_in_the_last_minutes_is_listed_alone(listed, cloud, options, listed_names, words):
+    for name, seconds in (("now", 1), ("then", 600), ("long ago", 6000)):
+        cloud.put("servers", name=name, updated=iso_of(seconds_of(now()) - seconds), **SPAWNING)
+    result = listed(**options)
+    assert {thing["name"] for group in result["groups"] for thing in group["things"]} == listed_names
+    assert any(words in line for line in result["summary"])
+
+
+def test_an_upper_age_below_the_lower_one_is_refused(call, cloud):
+    result = call(module, cloud="small", older_than=10, newer_than=10)
+    assert "newer_than is 10.0, and must be more than older_than, which is 10.0" in result["msg"]
+    assert cloud.requests == []
 
 
 def test_volumes_ports_and_images_are_listed(listed, cloud):
