@@ -26,6 +26,7 @@ from typing import Any
 from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
 
 # isort: split
+from ansible import constants as C
 from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
@@ -37,6 +38,8 @@ from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import
 display = Display()
 # In seconds, between two looks at what a run has written
 LOOK = 0.2
+# The callback that prints the same as data
+FOR_PROGRAMS = "stackproof.provision.json"
 ERASE_LINE = "\r\033[K"
 
 
@@ -244,7 +247,7 @@ class ActionModule(ActionBase):
         args = self.arguments(module, variables)
         target = variables.get("stackproof_target")
         result = self.perform(module, args, variables, self.follower(target, args.get("run_dir")))
-        if result.get("summary"):
+        if result.get("summary") and C.DEFAULT_STDOUT_CALLBACK != FOR_PROGRAMS:
             tell(in_short(target, result["verdict"]) if target else "\n".join(result["summary"]))
             if result.get("failed"):
                 del result["summary"]  # what is printed need not be printed once more as data

@@ -23,8 +23,8 @@ COLLECTION = "ansible_collections/stackproof/provision"
 
 
 @pytest.fixture
-def playbook(tmp_path):
-    """Return a function that runs a playbook in a folder of the test, and gives its status and what it printed."""
+def run_playbook(tmp_path):
+    """Return a function that runs a playbook in a folder of the test, with settings of Ansible and variables."""
     place = tmp_path / "collections" / COLLECTION
     place.parent.mkdir(parents=True)
     place.symlink_to(ROOT)
@@ -38,11 +38,23 @@ def playbook(tmp_path):
         "PWD": str(tmp_path),
     }
 
-    def run(name, *arguments, **variables):
+    def run(name, *arguments, settings=None, **variables):
         command = [str(Path(sys.executable).parent / "ansible-playbook"), f"stackproof.provision.{name}", *arguments]
         command += ["-e", json.dumps(variables)]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        given = {**environment, **(settings or {})}
+        done = subprocess.run(command, env=given, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert_no_defect(done.stdout + done.stderr)
+        return done
+
+    return run
+
+
+@pytest.fixture
+def playbook(run_playbook):
+    """Return a function that runs a playbook, and gives its status and all that it printed."""
+
+    def run(name, *arguments, **variables):
+        done = run_playbook(name, *arguments, **variables)
         return done.returncode, done.stdout + done.stderr
 
     return run
