@@ -95,6 +95,8 @@ BY_SHORTAGE = {
     Shortage.NO_ROOM: "openstack resource provider inventory list {provider}",
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
+    Shortage.NETWORK_DISABLED: "openstack network show {subject}",
+    Shortage.PORT_DISABLED: "openstack port show {subject}",
     Shortage.DENIED: "openstack port show {subject}; openstack security group rule list --egress",
     Shortage.ADDRESSES: "openstack ip availability list",
     Shortage.UNSUPPORTED: "virsh domcapabilities",

@@ -12,7 +12,7 @@ from .._collect.api import refused
 from .._model import codec
 from .._model.capacity import Capacity
 from .._model.details import BootDetails, VolumeDetails
-from .._model.record import FilterResult, LoggedError
+from .._model.record import FilterResult, Instance, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
 from .._model.stores import DEFAULT_DROP
@@ -49,7 +49,7 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error):
         return without_zone(case)
-    explanation = unsupported(case) or insufficient(case) or denied(case) or explained(case, error)
+    explanation = unsupported(case) or insufficient(case) or cut_off(case) or explained(case, error)
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -127,7 +127,28 @@ def insufficient(case: Case) -> Explanation | None:
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name"))
 
 
-def denied(case: Case) -> Explanation | None:
+def cut_off(case: Case) -> Explanation | None:
+    """Return what keeps the guest from its network, where that was asked for."""
+    if case.stage.stage not in (StageName.BOOT, StageName.METADATA):
+        return None
+    reason = set_down(case.record.instance) or denied(case)
+    return Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason) if reason else None
+
+
+def set_down(instance: Instance | None) -> Reason | None:
+    """Return which network or port of an instance its user has set down."""
+    if instance is None:
+        return None
+    for network in instance.networks:
+        if network.disabled:
+            return Reason(Shortage.NETWORK_DISABLED, network.id)
+    for port in instance.ports:
+        if port.disabled:
+            return Reason(Shortage.PORT_DISABLED, port.id)
+    return None
+
+
+def denied(case: Case) -> Reason | None:
     """Return which packet of the instance's port no rule of its security groups allows.
 
     OVN has all rules that Neutron has: else a link before the trace is the one that is broken.
@@ -135,8 +156,7 @@ def denied(case: Case) -> Explanation | None:
     for chain in case.chains:
         link = chain.broken
         if link and link.code in TRAFFIC and DEFAULT_DROP in (link.found or ""):
-            reason = Reason(Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code])
-            return Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason)
+            return Reason(Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code])
     return None
 
 

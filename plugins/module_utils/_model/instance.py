@@ -37,6 +37,7 @@ class Port:
     """A port of the server. kind: how it is wired on its host.
 
     subnets, security_rules: only of ports that OVN serves; security_rules is id of each group to the ids of its rules.
+    disabled: whether its user has set it down.
     """
 
     id: str
@@ -52,6 +53,7 @@ class Port:
     floating_ips: tuple[str, ...] = ()
     subnets: Optional[tuple[str, ...]] = omitted()
     security_rules: Optional[Mapping[str, tuple[str, ...]]] = omitted()
+    disabled: bool = omitted(False)
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class Network:
     dhcp_ports: the devices of the ports of DHCP agents. distributed: whether OVN serves it.
     routers: the ids of its routers. on_computes: whether compute hosts translate its floating IPs.
     kind, physical: how it is carried, and the physical network that carries it; only administrators see them.
-    serving: the ports by which it is served.
+    serving: the ports by which it is served. disabled: whether its user has set it down.
     """
 
     id: str
@@ -101,6 +103,7 @@ class Network:
     kind: Optional[str] = omitted()
     physical: Optional[str] = omitted()
     serving: tuple[ServingPort, ...] = omitted(())
+    disabled: bool = omitted(False)
 
 
 @dataclass(frozen=True)

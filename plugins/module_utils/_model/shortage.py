@@ -53,6 +53,8 @@ class Shortage(Word):
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
     DENIED = "denied"
+    NETWORK_DISABLED = "network_disabled"
+    PORT_DISABLED = "port_disabled"
     BACKENDS_DISABLED = "backends_disabled"
     BACKEND_MISSING = "backend_missing"
     POOLS_FULL = "pools_full"

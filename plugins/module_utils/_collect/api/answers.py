@@ -74,6 +74,7 @@ class PortAnswer:
     created: Annotated[Optional[str], Key("created_at")] = None
     updated: Annotated[Optional[str], Key("updated_at")] = None
     revision: Annotated[Optional[int], Key("revision_number")] = None
+    enabled: Annotated[bool, Key("admin_state_up")] = True
     security_groups: Optional[tuple[str, ...]] = None
 
 

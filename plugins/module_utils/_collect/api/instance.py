@@ -178,6 +178,7 @@ def describe_port(port: PortAnswer, floating: tuple[str, ...] = ()) -> Port:
         updated=port.updated,
         revision=port.revision,
         floating_ips=floating,
+        disabled=not port.enabled,
     )
 
 
@@ -233,6 +234,7 @@ def describe_network(cloud: Any, identity: str) -> Network:
         kind=network.get("provider:network_type"),
         physical=network.get("provider:physical_network"),
         serving=tuple(describe_serving(port) for port in ports if port.id),
+        disabled=network.get("admin_state_up") is False,
     )
 
 

@@ -23,7 +23,7 @@ NOTHING = {
     Sought.ADDRESS: "No address is free",
     Sought.SEGMENT: "No network can be created",
     Sought.QUOTA: "Quota exceeded",
-    Sought.TRAFFIC: "Denied by security groups",
+    Sought.TRAFFIC: "The guest is cut off",
 }
 # A resource class as a reader counts it: one, several, and without a number
 CLASSES = {
@@ -443,7 +443,7 @@ def segments(_reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
 
 
 def denied(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
-    return (f"no rule of the port lets {reason.detail} out",)
+    return (f"no rule of its security groups lets {reason.detail} out",)
 
 
 def addresses(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
@@ -499,6 +499,8 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
     Shortage.DENIED: denied,
+    Shortage.NETWORK_DISABLED: lambda reason, _explanation, _hosts: (f"network {reason.subject} is set down",),
+    Shortage.PORT_DISABLED: lambda reason, _explanation, _hosts: (f"port {reason.subject} is set down",),
     Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,

@@ -29,7 +29,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._report import finding as report
 from cases_by_hand import STARTED, agent, error, logged, stage
 from hosts_by_hand import Cloud, capacity_of, disabled, down, host, hosts, id_of, inventory, usual
-from tree import ROLES
+from tree import RECORDED, ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 NO_HOST = "the server s is in the state ERROR, the cloud said: No valid host was found."
@@ -252,8 +252,26 @@ def test_security_groups_that_let_nothing_out_accuse_no_component(code, denied):
     given = {"message": "no metadata after 60 s", "name": "metadata", "kind": "deadline"}
     rule = "ls_in_acl_eval: (inport == @neutron_pg_drop && ip), priority 2001"
     verdict = verdict_of(**given, chains=dropped(code, rule))
-    assert verdict["headline"] == f"Denied by security groups: no rule of the port lets {denied} out"
+    assert verdict["headline"] == f"The guest is cut off: no rule of its security groups lets {denied} out"
     assert verdict["next"] == "openstack port show 1d; openstack security group rule list --egress"
+    assert without_component(verdict)
+
+
+@pytest.mark.parametrize(
+    ("change", "headline", "command"),
+    [
+        (("networks", "n"), "The guest is cut off: network n is set down", "openstack network show n"),
+        (("ports", "p"), "The guest is cut off: port p is set down", "openstack port show p"),
+    ],
+)
+@pytest.mark.parametrize("stage_name", ["boot", "metadata"])
+def test_network_or_port_that_was_set_down_accuses_no_component(change, headline, command, stage_name):
+    kind, identity = change
+    instance = json.loads((RECORDED / "chains/ovn.json").read_text())["instance"]
+    instance[kind][0] |= {"id": identity, "disabled": True}
+    given = {"message": "no metadata after 60 s", "name": stage_name, "kind": "deadline"}
+    verdict = verdict_of(**given, instance=instance)
+    assert (verdict["headline"], verdict["next"]) == (headline, command)
     assert without_component(verdict)
 
 
