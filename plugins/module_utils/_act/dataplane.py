@@ -30,6 +30,9 @@ HEADERS = 28
 PINGS = 3
 # No service that a guest may run is there.
 SHUT_PORTS = (4022, 4023, 4024)
+LAST_PORT = 65535
+# The protocols of the rules of a security group that open ports of TCP; a rule without one is for all.
+TCP = ("tcp", "6", None)
 
 # Appended to the user data of both guests. It needs a shell and ping, and curl or wget. Where ping can, it forbids
 # fragments; a packet of the interface's own size is sent whole in any case.
@@ -108,11 +111,24 @@ class Doors:
 
 def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
     """Return the ports to knock at, by the rules of a security group for what comes in over IPv4."""
-    inward = [rule for rule in rules if (rule["direction"], rule["ether_type"]) == ("ingress", "IPv4")]
-    opening = [rule for rule in inward if rule["protocol"] in ("tcp", "6", None)]
-    ranges = [(rule["port_range_min"] or 1, rule["port_range_max"] or 65535) for rule in opening]
-    shut = [port for port in SHUT_PORTS if not any(low <= port <= high for low, high in ranges)]
-    return Doors(ranges[0][0] if ranges else None, shut[0] if shut else None)
+    opened = [ports_of(rule) for rule in rules if lets_in_tcp(rule)]
+    first_open = opened[0].start if opened else None
+    first_shut = next((port for port in SHUT_PORTS if not is_in_any(port, opened)), None)
+    return Doors(first_open, first_shut)
+
+
+def lets_in_tcp(rule: Mapping[str, Any]) -> bool:
+    is_inward = (rule["direction"], rule["ether_type"]) == ("ingress", "IPv4")
+    return is_inward and rule["protocol"] in TCP
+
+
+def ports_of(rule: Mapping[str, Any]) -> range:
+    """Return the ports that a rule opens; all of them if it names none."""
+    return range(rule["port_range_min"] or 1, (rule["port_range_max"] or LAST_PORT) + 1)
+
+
+def is_in_any(port: int, ranges: Iterable[range]) -> bool:
+    return any(port in ports for ports in ranges)
 
 
 def script(guest_name: str, peer: str, nonce: str, doors: Doors | None, watches: bool = False) -> str:
