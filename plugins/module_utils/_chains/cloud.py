@@ -145,6 +145,10 @@ class Cloud:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
         return [port for port in self.network_or_empty.serving if port.owner == owner]
 
+    def mac_serving(self, owner: str) -> str | None:
+        """Return the MAC address of the first port by which a service is on the instance's network."""
+        return next((port.mac for port in self.serving(owner)), None)
+
     @property
     def wants_dhcp(self) -> bool:
         return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_empty.subnets)
@@ -170,20 +174,16 @@ class Cloud:
     def names(self) -> Names:
         """Return the names that commands have in braces."""
         known = {
-            "port": self.port_id,
-            "mac": self.port.mac if self.port else None,
-            "address": next(iter(self.port.addresses), None) if self.port else None,
-            "floating_ip": next(iter(self.port.floating_ips), None) if self.port else None,
-            "router_mac": next((port.mac for port in self.serving(ROUTER_INTERFACE)), None),
-            "localport_mac": next((port.mac for port in self.serving(LOCALPORT)), None),
+            **names_of_port(self.port),
+            **names_of_instance(self.instance),
+            "router_mac": self.mac_serving(ROUTER_INTERFACE),
+            "localport_mac": self.mac_serving(LOCALPORT),
             "network": self.network.id if self.network else None,
             "router": self.router_id,
             "volume": self.volume_id,
-            "image": self.instance.image.id if self.instance and self.instance.image else None,
-            "server": self.instance.server.id if self.instance else None,
             "host": self.host,
         }
-        return Names({name: value for name, value in known.items() if value is not None})
+        return Names().with_known(known)
 
     @cached_property
     def hosts(self) -> dict[str, Host]:
@@ -371,3 +371,22 @@ def typed_facts(host: Host) -> Facts | None:
         return codec.from_json(Facts, host.facts)
     except codec.MalformedError:
         return None
+
+
+def names_of_port(port: Port | None) -> dict[str, str | None]:
+    """Return the names that commands have for a port and its first addresses."""
+    if port is None:
+        return {}
+    return {
+        "port": port.id,
+        "mac": port.mac,
+        "address": next(iter(port.addresses), None),
+        "floating_ip": next(iter(port.floating_ips), None),
+    }
+
+
+def names_of_instance(instance: DescribedInstance | None) -> dict[str, str | None]:
+    """Return the names that commands have for an instance and its image."""
+    if instance is None:
+        return {}
+    return {"server": instance.server.id, "image": instance.image.id if instance.image else None}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
-from .._model.facts import MetadataProxy
+from .._model.facts import Facts, MetadataProxy
 from .._model.host import Reach
 from .._model.instance import LOCALPORT
 from .._model.words import StageName
@@ -40,12 +40,16 @@ def proxy_host(cloud: Cloud) -> str | None:
     """Return the host that has the proxy: with OVN that of the instance, else that of a router or of DHCP."""
     if cloud.back_end == "ovn":
         return cloud.host
-    with_process = [host for host in cloud.facts if any(proxy.processes for proxy in proxies_on(cloud, host))]
-    return [*with_process, dhcp_host(cloud)][0]
+    with_process = (host for host in cloud.facts if has_process(cloud, host))
+    return next(with_process, dhcp_host(cloud))
 
 
 def proxies_on(cloud: Cloud, host: str | None) -> tuple[MetadataProxy, ...]:
     return cloud.of_port(cloud.facts_of(host).metadata) or ()
+
+
+def has_process(cloud: Cloud, host: str | None) -> bool:
+    return any(proxy.processes for proxy in proxies_on(cloud, host))
 
 
 def agent_of(cloud: Cloud) -> str:
@@ -58,7 +62,7 @@ def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None 
 
 def process(cloud: Cloud) -> Found:
     """Check whether a proxy runs. The agent that serves the router starts it, or else the one that serves DHCP."""
-    if any(proxy.processes for proxy in proxies_on(cloud, proxy_host(cloud))):
+    if has_process(cloud, proxy_host(cloud)):
         return HOLDS
     owner, host = starter_of(cloud)
     proxies = proxies_on(cloud, host)
@@ -126,7 +130,7 @@ def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
     reach = cloud.host_of(proxy_host(cloud)).examined.reach
     entries = [entry for entry in reach if is_of_agent(entry)]
-    right = [address for host in hosts_with_api(cloud) for address in cloud.facts[host].addresses]
+    right = list(chain.from_iterable(facts.addresses for facts in cloud.facts.values() if has_api(facts)))
     applies_if(entries and right)
     wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
     if not wrong:
@@ -148,8 +152,8 @@ def may_be_at(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
     return entry.address in right and (listening is None or entry.port in listening)
 
 
-def hosts_with_api(cloud: Cloud) -> list[str]:
-    return [host for host, facts in cloud.facts.items() if any(unit.component == API for unit in facts.services)]
+def has_api(facts: Facts) -> bool:
+    return any(unit.component == API for unit in facts.services)
 
 
 CHAIN = ChainDefinition(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from .._model.facts import DhcpOptions, SwitchInterface
 from .._model.instance import LOCALPORT
@@ -129,7 +130,7 @@ def chassis_address(cloud: Cloud) -> Found:
 
 def addresses_of_links(cloud: Cloud) -> set[str]:
     links = cloud.stores_of(cloud.host).links or ()
-    return {address for link in links for address in link.addresses}
+    return set(chain.from_iterable(link.addresses for link in links))
 
 
 def chassis_protocol(cloud: Cloud) -> Found:
@@ -264,7 +265,7 @@ def wanted(name: str, options: DhcpOptions, cloud: Cloud) -> str:
 
 def answering(cloud: Cloud) -> list[str]:
     """Return the addresses at which OVN's metadata port answers on the network."""
-    return sorted({address for port in cloud.serving(LOCALPORT) for address in port.addresses})
+    return sorted(set(chain.from_iterable(port.addresses for port in cloud.serving(LOCALPORT))))
 
 
 def leads_to_metadata(routes: str, cloud: Cloud) -> bool:

@@ -97,8 +97,9 @@ def gateway(cloud: Cloud) -> Found:
 def translated(cloud: Cloud) -> Found:
     wanted = floating_ips(cloud)
     unreadable_if(any(cloud.is_unread(host, "the router's translations") for host in cloud.facts))
-    rules = {rule.address for router in all_routers(cloud) for rule in router.inbound}
-    return holds_if(set(wanted) <= rules, listed(sorted(rules)), ", ".join(wanted))
+    rules = chain.from_iterable(router.inbound for router in all_routers(cloud))
+    has = {rule.address for rule in rules}
+    return holds_if(set(wanted) <= has, listed(sorted(has)), ", ".join(wanted))
 
 
 def has_router(cloud: Cloud) -> bool:
