@@ -211,8 +211,8 @@ class Host:
 def ways_of(prefixes: Prefixes, part: str | None) -> list[list[str]]:
     """Return the lists of words that may be put before a command of a part of the cloud; an empty one for none."""
     found = prefixes.get(part or "") or []
-    ways = [[str(word) for word in way] for way in found if not isinstance(way, str)]
-    return ways or [[str(word) for word in found]]
+    ways = [list(map(str, way)) for way in found if not isinstance(way, str)]
+    return ways or [list(map(str, found))]
 
 
 def has_only(errors: str, text: str | None) -> bool:

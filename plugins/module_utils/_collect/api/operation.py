@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import chain
 from typing import Annotated, Any, Optional, Union
 
 from ..._cloud import servers
@@ -224,15 +225,20 @@ def chosen(actions: Sequence[Action], server: LiveServer, is_busy: bool, request
 
     Nova lists the newest first.
     """
-    made = next((action for action in actions if action.action == CREATED), None)
+    made = creation_in(actions)
     if request is not None:
         return next((action for action in actions if action.request_id == request), made)
     if server.launched is None:
         return made
     if is_busy:
         return next(iter(actions), made)
-    failed = next((action for action in actions if action.message == FAILED), made)
-    return failed if server.status == "ERROR" else made
+    if server.status != "ERROR":
+        return made
+    return next((action for action in actions if action.message == FAILED), made)
+
+
+def creation_in(actions: Sequence[Action]) -> Action | None:
+    return next((action for action in actions if action.action == CREATED), None)
 
 
 def of_volume(cloud: Any, identity: str) -> VolumeOperation | None:
@@ -293,7 +299,7 @@ def of_router(cloud: Any, identity: str) -> ServerOperation | None:
 
 def server_on(cloud: Any, what: str, networks: Sequence[str]) -> ServerOperation:
     """Return a server with a port on one of these networks: rather one whose port does not work."""
-    ports = [port for network in networks for port in ports_of(cloud, network_id=network)]
+    ports = chain.from_iterable(ports_of(cloud, network_id=network) for network in networks)
     of_servers = [port for port in ports if (port["device_owner"] or "").startswith(OF_COMPUTE)]
     for port in sorted(of_servers, key=lambda port: port["status"] == "ACTIVE"):
         server = of_server(cloud, port["device_id"])

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..._model.event import Event
-from ..._model.stage import State, Wait
+from ..._model.stage import Stage, State, Wait
 from ..._model.words import StageName
 from ..._record.run import is_finite
 from .source import Context, JsonObject, Rule, Source
@@ -27,20 +27,32 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
     sure: the guest began after the boot was requested.
     """
     metadata = run.record.stage_or_skipped(StageName.METADATA)
-    guest = metadata.details.get("guest") or {}
-    waits = [wait for wait in metadata.waits[:1] if wait.states]
+    wait = first_wait(metadata)
     requested = run.record.stage_or_skipped(StageName.BOOT).started
-    if not waits or requested is None:
+    if wait is None or requested is None:
         return []
-    last_look = end_of(waits[0])
-    steps = usable(guest.get("steps") or [], last_look - requested + LEEWAY)
+    last_look = end_of(wait)
+    steps = usable(steps_in(metadata), last_look - requested + LEEWAY)
     if not steps:
         return []
     newest = max(step["uptime"] for step in steps.values())
-    ranges = zero_ranges(waits[0].states, steps) or [(requested, last_look - newest)]
+    ranges = zero_ranges(wait.states, steps) or [(requested, last_look - newest)]
     low, high = sorted(common(ranges))
     keys = {"server": run.keys.get("server", [])}
     return [from_step(step, (low + high) / 2, (high - low) / 2, keys) for step in steps.values()]
+
+
+def first_wait(metadata: Stage) -> Wait | None:
+    """Return the wait for the guest's lines; None if no look has shown any."""
+    if not metadata.waits or not metadata.waits[0].states:
+        return None
+    return metadata.waits[0]
+
+
+def steps_in(metadata: Stage) -> list[Any]:
+    guest = metadata.details.get("guest") or {}
+    steps: list[Any] = guest.get("steps") or []
+    return steps
 
 
 def from_step(step: JsonObject, zero: float, error: float, keys: dict[str, list[str]]) -> Event:

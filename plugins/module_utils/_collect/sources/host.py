@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ..._model.event import Event
@@ -98,11 +99,17 @@ def from_disk(disk: JsonObject, server: Keys, at: float, when: JsonObject, readi
 
 def from_connections(domain: JsonObject, keys: Keys, reading: Reading) -> Iterable[Event]:
     """Return the connections of the emulator to daemons of Ceph."""
-    monitors = {ip_of(monitor) for disk in domain["disks"] for monitor in disk.get("monitors") or []}
+    monitors = monitors_in(domain)
     for peer in domain["process"].get("connections") or []:
         is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in MONITOR_PORTS
         fact, daemon = ("monitor", "monitor") if is_monitor else ("osd", "daemon")
         yield reading.fact("qemu", fact, f"the emulator holds a connection to {peer}, of a Ceph {daemon}", keys)
+
+
+def monitors_in(domain: JsonObject) -> set[str]:
+    """Return the addresses of the monitors of Ceph that the domain's disks name."""
+    monitors = chain.from_iterable(disk.get("monitors") or [] for disk in domain["disks"])
+    return set(map(ip_of, monitors))
 
 
 def ip_of(peer: str) -> str:

@@ -24,11 +24,12 @@ def wanted(record: Record) -> JsonObject:
 def events(run: Context, reads: JsonObject) -> list[Event]:
     trace = wanted(run.record)["trace"]
     names = run.record.hosts_by_name
-    return [
-        from_span(span, trace, names.get(span["host"], span["host"] or read_on))
-        for read_on, read in reads.items()
-        for span in (read or {}).get("spans") or []
-    ]
+    found: list[Event] = []
+    for read_on, read in reads.items():
+        for span in (read or {}).get("spans") or []:
+            host = names.get(span["host"], span["host"] or read_on)
+            found.append(from_span(span, trace, host))
+    return found
 
 
 def from_span(span: JsonObject, trace: str, host: str) -> Event:
