@@ -139,22 +139,34 @@ def ending_of(name: str) -> str:
 def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
     """Unpack an archive into a folder, and the archives in it."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
+    members = of_zip if ending_of(path) == ZIP else of_tar
     try:
-        members = of_zip if ending_of(path) == ZIP else of_tar
         inner = [target for target in members(path, folder, budget) if is_archive(target)]
     except DAMAGED as exc:
-        # An error of this machine, such as a full disk, has a number; a place before the beginning of a file has this.
-        if isinstance(exc, OSError) and exc.errno not in (None, errno.EINVAL):
+        if is_of_this_machine(exc):
             raise
-        message = f"{os.path.basename(path)} cannot be read as an archive: {str(exc) or type(exc).__name__}"
-        if depth == 1:
-            hint = "Unpack it yourself, and give the directory."
-            raise StageError("invalid", message, resource=path, hint=hint) from None
-        budget.unread.append(message)
+        note_damaged(path, exc, budget, depth)
         return
-    for target in inner if depth < DEEPEST else ():
+    if depth >= DEEPEST:
+        return
+    for target in inner:
         unpack(target, os.path.join(os.path.dirname(target), stem(target)), budget, depth + 1)
         os.unlink(target)
+
+
+def is_of_this_machine(exc: BaseException) -> bool:
+    """Return whether an error is of this machine, such as a full disk, and not of an archive."""
+    # Those have a number; a place before the beginning of a file has this one.
+    return isinstance(exc, OSError) and exc.errno not in (None, errno.EINVAL)
+
+
+def note_damaged(path: str, exc: BaseException, budget: Budget, depth: int) -> None:
+    """Note that an archive in another one cannot be read; refuse one that was given itself."""
+    message = f"{os.path.basename(path)} cannot be read as an archive: {str(exc) or type(exc).__name__}"
+    if depth == 1:
+        hint = "Unpack it yourself, and give the directory."
+        raise StageError("invalid", message, resource=path, hint=hint) from None
+    budget.unread.append(message)
 
 
 def of_tar(path: str, folder: str, budget: Budget) -> Iterator[str]:

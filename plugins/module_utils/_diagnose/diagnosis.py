@@ -47,11 +47,8 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     record = begun(bundle, run_id)
     events, followed = match(record, bundle, flows)
     about = about_diagnosis(bundle, events)
-    errors = with_usual(errors_of(events), bundle.baseline)
-    record = replace(record, flows=tuple(followed), errors=errors, diagnosis=about)
-    record = replace(record, known_bugs=known_bugs_in(record.known_errors))
-    if about.boot is not None:
-        record = replace(record, capacity=capacity_in(events))
+    record = replace(record, flows=tuple(followed), diagnosis=about)
+    record = with_logged(record, bundle, events)
     if not quotes:
         record = keep_quote(record, None)
     record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
@@ -60,11 +57,7 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     beside = events_beside(bundle, record)
     causes = causes_in(bundle, record, beside or events, quotes)
     record = replace(record, diagnosis=replace(about, failures=tuple(map(failure_of, causes))))
-    asked_for = bundle.boot is None and not bundle.is_by_time
-    if record.verdict.result is not Result.FAIL and causes and causes[0].is_failure(asked_for):
-        record = with_cause(record, causes[0], beside_boot=about.boot is not None)
-    elif about.boot and record.verdict.result is Result.PASS:
-        record = with_errors(record, errors_of(beside))
+    record = with_requests(record, bundle, causes, beside)
     return keep_quote(record, record.verdict.quote), events
 
 
@@ -79,6 +72,15 @@ def begun(bundle: Bundle, run_id: str) -> Record:
         instance=Instance.of(bundle.instance, Claims()) if bundle.instance else None,
         logs=account(dict(bundle.hosts)),
     )
+
+
+def with_logged(record: Record, bundle: Bundle, events: Sequence[Event]) -> Record:
+    """Return a record with the errors that were logged, the known bugs among them, and what Placement was asked."""
+    record = replace(record, errors=with_usual(errors_of(events), bundle.baseline))
+    record = replace(record, known_bugs=known_bugs_in(record.known_errors))
+    if bundle.boot is not None:
+        record = replace(record, capacity=capacity_in(events))
+    return record
 
 
 def hosts_in(bundle: Bundle) -> tuple[Host, ...]:
@@ -230,6 +232,18 @@ def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool)
 def events_beside(bundle: Bundle, record: Record) -> list[Event]:
     """Return the events of the requests beside a boot, and the errors of the time until the server was removed."""
     return of_run(new_record(record.run_id, None), {"log": bundle.others}) if bundle.others else []
+
+
+def with_requests(record: Record, bundle: Bundle, causes: Sequence[RequestCause], beside: Sequence[Event]) -> Record:
+    """Return a record whose verdict takes the other requests into account, unless the boot has failed already."""
+    if record.verdict.result is Result.FAIL:
+        return record
+    asked_for = bundle.boot is None and not bundle.is_by_time
+    if causes and causes[0].is_failure(asked_for):
+        return with_cause(record, causes[0], beside_boot=bundle.boot is not None)
+    if bundle.boot is not None and record.verdict.result is Result.PASS:
+        return with_errors(record, errors_of(beside))
+    return record
 
 
 def with_errors(record: Record, beside: Sequence[LoggedError]) -> Record:

@@ -10,6 +10,7 @@ import fnmatch
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, takewhile
 
 from ..._collect.commands import UnreadError
 from .report import Report, absent
@@ -68,19 +69,34 @@ def grep(report: Report, words: Sequence[str]) -> str:
 
 def find(report: Report, words: Sequence[str]) -> str:
     """Return the files below folders, in the form that -printf names: of one depth, and of a name if one is given."""
-    options = next(number for number, word in enumerate(words) if word.startswith(OPTION))
-    folders = [f"{folder.rstrip('/')}/" for folder in words[:options]]
-    if not all(folder.startswith(COPIED) for folder in folders):
-        raise absent(folders[0])
-    depth = int(words[words.index("-maxdepth") + 1])
-    form = words[words.index("-printf") + 1]
-    names = [words[number + 1] for number, word in enumerate(words) if word == "-name"]
-    if not any(report.has(folder) for folder in folders):
-        raise missing("find", folders[0])
+    folders = folders_in(words)
+    check_folders(report, folders)
+    depth = int(values_of("-maxdepth", words)[0])
+    form = values_of("-printf", words)[0]
+    names = values_of("-name", words)
     paths: list[str] = []
     for folder in folders:
         paths += files_below(report, folder.rstrip("/"), depth)
     return "".join(described(report, path, form) for path in paths if is_named(path, names))
+
+
+def folders_in(words: Sequence[str]) -> list[str]:
+    """Return the words before the first option of find, each with a slash at its end."""
+    folders = takewhile(lambda word: not word.startswith(OPTION), words)
+    return [f"{folder.rstrip('/')}/" for folder in folders]
+
+
+def check_folders(report: Report, folders: Sequence[str]) -> None:
+    """Refuse folders of which the report has no copies, and those that the host does not have."""
+    if not all(folder.startswith(COPIED) for folder in folders):
+        raise absent(folders[0])
+    if not any(report.has(folder) for folder in folders):
+        raise missing("find", folders[0])
+
+
+def values_of(option: str, words: Sequence[str]) -> list[str]:
+    """Return the word after an option, for each time that it is given."""
+    return [value for word, value in pairwise(words) if word == option]
 
 
 def is_named(path: str, names: Sequence[str]) -> bool:

@@ -65,13 +65,17 @@ def in_ovn(server: str, reports: Iterable[Report]) -> tuple[tuple[Port, ...], tu
         database = instance_in_ovn.northbound(host_of(report))
         ports = instance_in_ovn.ports_of(server, database) if database else ()
         if database and ports:
-            found = [
-                instance_in_ovn.network_of(identity, database) for identity in sorted({port.network for port in ports})
-            ]
-            networks = tuple(filter(None, found))
+            networks = networks_of(ports, database)
             known = {network.id for network in networks}
             return tuple(port for port in ports if port.network in known), networks
     return (), ()
+
+
+def networks_of(ports: Iterable[Port], database: instance_in_ovn.Northbound) -> tuple[Network, ...]:
+    """Return the networks of ports, without those that the database does not have."""
+    identities = sorted({port.network for port in ports})
+    found = [instance_in_ovn.network_of(identity, database) for identity in identities]
+    return tuple(filter(None, found))
 
 
 def without_ovn(

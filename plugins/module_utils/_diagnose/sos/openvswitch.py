@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..._collect.commands import UnreadError
@@ -53,7 +53,7 @@ def answer(report: Report, program: str, words: Sequence[str]) -> str:
     if command == "get":
         return setting(report, arguments[-1])
     rows = rows_of(report, program, arguments[0])
-    wanted = [row for row in rows if all(is_meant(row, text) for text in arguments[1:])]
+    wanted = [row for row in rows if is_wanted(row, arguments[1:])]
     return table(wanted, columns_in(words))
 
 
@@ -61,6 +61,10 @@ def columns_in(words: Sequence[str]) -> list[str]:
     """Return the columns that an option names."""
     options = [word[len(COLUMNS) :] for word in words if word.startswith(COLUMNS)]
     return ",".join(options).split(",")
+
+
+def is_wanted(row: Row, texts: Iterable[str]) -> bool:
+    return all(is_meant(row, text) for text in texts)
 
 
 def is_meant(row: Row, text: str) -> bool:
@@ -106,8 +110,12 @@ def parsed(report: Report, program: str, name: str) -> list[Row]:
 
 def table(rows: list[Row], columns: Sequence[str]) -> str:
     """Return rows as the programs print them in JSON."""
-    data = [[row.get(column, EMPTY) for column in columns] for row in rows]
+    data = [cells_of(row, columns) for row in rows]
     return json.dumps({"headings": list(columns), "data": data})
+
+
+def cells_of(row: Row, columns: Iterable[str]) -> list[Any]:
+    return [row.get(column, EMPTY) for column in columns]
 
 
 def bridge_of(report: Report, interface: str) -> str:
