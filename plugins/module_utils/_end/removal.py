@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from .._cloud.connection import answer_of
@@ -107,8 +108,8 @@ def read_interface(cloud: Any, identity: str) -> JsonObject:
     router, subnet = identity.split("/")
     ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
     own = [port for port in ports if port["device_id"] == router]
-    subnets = {address["subnet_id"] for port in own for address in port["fixed_ips"]}
-    if subnet not in subnets:
+    addresses = chain.from_iterable(port["fixed_ips"] for port in own)
+    if subnet not in {address["subnet_id"] for address in addresses}:
         raise NotThereError(identity)
     # An interface has no mark; that of its router counts.
     resource: JsonObject = answer_of(cloud.network.get(f"/routers/{router}"))["router"]
@@ -355,24 +356,38 @@ def wait_for_answer(ask: Callable[[], T], deadline: Deadline) -> T:
 def remove_all(cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say: Say) -> list[Leftover]:
     """Remove all that ledger or record name, and add the waits for it. Return what is left, with the reasons."""
     entries = accounts.to_remove(run)
-    removals: list[Removal] = []
-    left: list[Leftover] = []
     if entries:
         wait_for_answer(lambda: check_project(cloud, run), deadline)
+    removals, foreign = sorted_out(entries, run)
+    for of_level in by_level(removals):
+        remove_level(cloud, run, of_level, deadline, waits, say)
+    still_there = [removal.leftover() for removal in removals if not removal.gone]
+    left = [*foreign, *still_there, *ports_left(cloud, removals)]
+    # A cloud may have put a secret into any of its texts.
+    return list(map(bounded_copy, left))
+
+
+def sorted_out(entries: Sequence[Entry], run: Run) -> tuple[list[Removal], list[Leftover]]:
+    """Return the removals of what the run has made, the newest first, and what it cannot have made."""
+    removals: list[Removal] = []
+    foreign: list[Leftover] = []
     for entry in reversed(entries):
         if entry["kind"] in ledger.FORMS and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
         reason = why_foreign(entry, run.mark)
         if reason:
-            left.append(accounts.leftover(entry, reason))
+            foreign.append(accounts.leftover(entry, reason))
         else:
             removals.append(Removal(entry, run.mark))
-    for level in sorted({removal.kind.level for removal in removals}):
-        of_level = [removal for removal in removals if removal.kind.level == level]
-        remove_level(cloud, run, of_level, deadline, waits, say)
-    left += [removal.leftover() for removal in removals if not removal.gone]
-    # A cloud may have put a secret into any of its texts.
-    return [bounded_copy(leftover) for leftover in (*left, *ports_left(cloud, removals))]
+    return removals, foreign
+
+
+def by_level(removals: Iterable[Removal]) -> list[list[Removal]]:
+    """Return the removals of each level, the lowest first."""
+    levels: dict[int, list[Removal]] = {}
+    for removal in removals:
+        levels.setdefault(removal.kind.level, []).append(removal)
+    return [levels[level] for level in sorted(levels)]
 
 
 def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:
