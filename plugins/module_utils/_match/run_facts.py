@@ -101,7 +101,7 @@ def removed_in(record: Record) -> list[str]:
 
 
 def calls_of(record: Record, method: str) -> list[Call]:
-    return [call for stage in record.stages for call in stage.calls if call.method == method]
+    return [call for call in record.calls if call.method == method]
 
 
 def boots_of(record: Record) -> tuple[float, list[Boot]] | None:

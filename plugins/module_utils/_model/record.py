@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Optional
 
 from .capacity import Capacity
-from .chain import Chain
+from .chain import Chain, Link
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
 from .diagnosis import Diagnosis
 from .error_kind import ErrorKind
@@ -20,7 +21,7 @@ from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
 from .known_bug import KnownBug
 from .operation import Operation
-from .stage import Leftover, Resource, Stage
+from .stage import Call, Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
 from .words import Result, Severity, StageName, StageStatus
 
@@ -341,6 +342,11 @@ class Record:
         return self.chains or ()
 
     @property
+    def known_links(self) -> tuple[Link, ...]:
+        """Return the links of all chains that were walked."""
+        return tuple(chain.from_iterable(walked.links for walked in self.known_chains))
+
+    @property
     def ports(self) -> tuple[Port, ...]:
         return self.instance.ports if self.instance else ()
 
@@ -351,7 +357,12 @@ class Record:
     @property
     def resources(self) -> tuple[Resource, ...]:
         """Return what the stages have made or chosen."""
-        return tuple(resource for stage in self.stages for resource in stage.resources)
+        return tuple(chain.from_iterable(stage.resources for stage in self.stages))
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Return the requests of all stages."""
+        return tuple(chain.from_iterable(stage.calls for stage in self.stages))
 
     @property
     def failed_stage(self) -> Optional[Stage]:

@@ -44,13 +44,14 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
     instance = record.instance
     if instance is None:
         return {}
+    subnets = chain.from_iterable(network.subnets for network in instance.networks)
     return {
         "port": [port.id for port in instance.ports],
         "tap": [f"tap{port.id[:TAP_ID]}" for port in instance.ports],
         # The answers to DHCP name nothing else.
         "mac": [port.mac for port in instance.ports],
         "network": [network.id for network in instance.networks],
-        "subnet": [subnet.id for network in instance.networks for subnet in network.subnets],
+        "subnet": [subnet.id for subnet in subnets],
         "router": chain.from_iterable(network.routers for network in instance.networks),
         "volume": instance.volumes,
         "image": [instance.image.id if instance.image else None],
@@ -61,7 +62,7 @@ def requests_of(record: Record) -> dict[str, Iterable[str | None]]:
     """Return the ids of the requests of the boot, and of the others that services know a run by."""
     boot = record.stage_or_skipped(StageName.BOOT)
     of_boot = {call.request_id for call in boot.calls if call.path.endswith(BOOT_PATHS)}
-    ids = [call.request_id for stage in record.stages for call in stage.calls if is_notable(call)]
+    ids = [call.request_id for call in record.calls if is_notable(call)]
     return {
         "request": [boot.details.get("request_id"), *filter(of_boot.__contains__, ids)],
         "asked": [request_id for request_id in ids if request_id not in of_boot],

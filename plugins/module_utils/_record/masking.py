@@ -197,11 +197,17 @@ def is_harmless(word: str) -> bool:
     word = UUID.sub("", word)
     if HEX.fullmatch(word) or "+" in word or word.endswith("=") or is_passphrase(word):
         return False
-    for text in re.split(r"[/_~-]", word):
-        parts = PART.findall(text)
-        several_numbers = len([part for part in parts if part.isdigit()]) > 1
-        if len(text) >= SHORTEST_KEY and (several_numbers or len(text) < SHORT_PARTS * len(parts)):
-            return False
+    if any(map(is_disorderly, re.split(r"[/_~-]", word))):
+        return False
     parts = PART.findall(word)
     length = sum(map(len, parts))
     return length < SHORTEST_KEY or length >= SHORT_NAMES * len(parts)
+
+
+def is_disorderly(text: str) -> bool:
+    """Return whether a piece of a word is as long as a key, and has letters and digits in no order."""
+    if len(text) < SHORTEST_KEY:
+        return False
+    parts = PART.findall(text)
+    numbers = [part for part in parts if part.isdigit()]
+    return len(numbers) > 1 or len(text) < SHORT_PARTS * len(parts)
