@@ -23,7 +23,7 @@ from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
-from .evidence import SETTINGS, by_weight, recent_change
+from .evidence import SETTINGS, by_weight, is_cut_off, recent_change
 from .symptoms.reach import CATALOG
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
@@ -165,11 +165,16 @@ def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str
         return filter_command(reason, explanation)
     if reason.code in OF_ZONES:
         return f"openstack availability zone list --{'volume' if explanation.sought == Sought.BACKEND else 'compute'}"
-    text = command_with_subject(reason)
-    return text and text.format(provider=reason.provider, subject=shlex.quote(reason.subject or ""))
+    return command_with_subject(reason)
 
 
 def command_with_subject(reason: ShortageReason) -> str | None:
+    """Return the command about what is missing, with its name."""
+    text = text_by_shortage(reason)
+    return text and text.format(provider=reason.provider, subject=shlex.quote(reason.subject or ""))
+
+
+def text_by_shortage(reason: ShortageReason) -> str | None:
     """Return the command about what is missing, with a place for its name."""
     if reason.code == Shortage.NO_ROOM and reason.leftover:
         return "openstack resource provider show --allocations {provider}"
@@ -219,15 +224,20 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return command(symptom.link.command, symptom.link.reader)
     if symptom.code in COMMANDS:
         return by_code(symptom)
-    if symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG:
+    if is_wrong_endpoint(symptom):
         return command("openstack endpoint list")
-    if symptom.kind == Kind.REACH and symptom.only_from_here and cause.shows(symptom):
+    if is_cut_off(symptom) and cause.shows(symptom):
         return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
-    if symptom.kind == Kind.FAILED_AT and symptom.how == How.DENIED:
+    if symptom.is_denied:
         return credentials(symptom, cause, case) or rights(symptom, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
         return by_component(symptom)
     return by_place(symptom)
+
+
+def is_wrong_endpoint(symptom: Symptom) -> bool:
+    """Return whether it is the catalogue that has a wrong address."""
+    return symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG
 
 
 def by_component(symptom: Symptom) -> Advice | None:

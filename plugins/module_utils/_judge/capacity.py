@@ -423,15 +423,19 @@ def without_pool(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | 
 
 def backends_disabled(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
     """Return that an operator has disabled the back ends that a volume may be on; None unless that is so of all."""
-    known = [service for service in services if service.back_end]
-    # A service has the name of the back end's section, which need not be the name that a volume type asks for.
-    asked = [service for service in known if service.back_end == volume.backend] or known
-    enabled = [service for service in asked if service.enabled]
-    if enabled or not asked:
+    asked = services_asked(volume, services)
+    if not asked or any(service.enabled for service in asked):
         return None
     names = sorted(f"{service.host}@{service.back_end}" for service in asked)
     detail = sole({service.reason for service in asked})
     return Reason(Shortage.BACKENDS_DISABLED, listed(names), capacity=len(names), detail=detail)
+
+
+def services_asked(volume: VolumeCapacity, services: Iterable[Agent]) -> list[Agent]:
+    """Return the services of the back end that a volume asks for; those of all if none has its name."""
+    known = [service for service in services if service.back_end]
+    # A service has the name of the back end's section, which need not be the name that a volume type asks for.
+    return [service for service in known if service.back_end == volume.backend] or known
 
 
 def missing_backend(volume: VolumeCapacity) -> Reason:

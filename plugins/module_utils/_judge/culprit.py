@@ -57,11 +57,23 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         return None
     found = symptoms.of_case(case)
     causes = model.causes(case, used.by_run(found, case))
+    general = general_finding(causes, case)
+    if general.cause is not None:
+        return with_cause(general, general.cause, found, case)
+    unmet = unsatisfied.unmet(case)
+    if unmet is None:
+        return general
+    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet))
+
+
+def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
+    """Return the cause that is named, if one is, with the other suspects, the missing step and what to do."""
+    weights = case.weights
     first = next(iter(causes), None)
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]
-    general = Finding(
+    return Finding(
         cause=cause,
         restart=restart,
         suspects=tuple(suspects[1 : 1 + weights.alternatives] if cause else suspects[: weights.suspects]),
@@ -70,12 +82,6 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         last_seen=case.last_seen,
         advice=advice_for(cause, restart, suspects, case),
     )
-    if cause is not None:
-        return with_cause(general, cause, found, case)
-    unmet = unsatisfied.unmet(case)
-    if unmet is None:
-        return general
-    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet))
 
 
 def finding_in_health(record: Record, weights: Weights = WEIGHTS) -> Finding | None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from .._model.finding import Cause
 from .._model.how import How
@@ -56,16 +56,20 @@ def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
     """Return what speaks for a cause. A missing step or an old change counts only if nothing else does."""
     listed = reportable(cause)
     changed = {(symptom.path, symptom.setting) for symptom in listed if symptom.kind == Kind.CHANGE}
-    facts: list[Symptom] = []
-    for symptom in listed:
-        if symptom.kind == Kind.STEP or is_old_change(symptom, weights):
-            continue
-        # The change says so as well.
-        if symptom.kind == Kind.DIFFERENCE and (symptom.path, symptom.setting) in changed:
-            continue
-        facts.append(symptom)
+    facts = [symptom for symptom in listed if is_fact(symptom, changed, weights)]
     telling = [symptom for symptom in facts if not is_bare_error(symptom)]
     return tuple((telling or facts or listed)[: weights.evidence])
+
+
+def is_fact(symptom: Symptom, changed: Container[tuple[str | None, str | None]], weights: Weights) -> bool:
+    """Return whether a symptom is a fact about what is wrong, and no missing step or old change.
+
+    changed: the file and the option of each change among the symptoms.
+    """
+    if symptom.kind == Kind.STEP or is_old_change(symptom, weights):
+        return False
+    # The change says so as well.
+    return symptom.kind != Kind.DIFFERENCE or (symptom.path, symptom.setting) not in changed
 
 
 def is_bare_error(symptom: Symptom) -> bool:

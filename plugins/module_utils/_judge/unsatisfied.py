@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from .._collect.api import refused
@@ -115,16 +116,31 @@ def insufficient(case: Case) -> Explanation | None:
     """
     if case.stage.stage != StageName.BOOT:
         return None
-    own = [error for error in case.record.known_errors if error.own]
-    returned = [error for error in own if error.peer == COMPUTE and error.service == CONDUCTOR]
-    if not all(error.insufficient for error in returned) or any(map(is_reason, own)):
-        return None
-    words = sorted({error.insufficient for error in returned if error.insufficient})
+    words = lacking(case.record.known_errors)
     if not words:
         return None
     flavor = case.stage.details.get("flavor") or {}
     reason = Reason(Shortage.INSUFFICIENT, detail="; ".join(words))
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name"))
+
+
+def lacking(errors: Iterable[LoggedError]) -> list[str]:
+    """Return what hosts did not have enough of; nothing if one of them sent the server back for another reason."""
+    words: set[str] = set()
+    for error in errors:
+        if is_reason(error):
+            return []
+        if not is_sent_back(error):
+            continue
+        if not error.insufficient:
+            return []
+        words.add(error.insufficient)
+    return sorted(words)
+
+
+def is_sent_back(error: LoggedError) -> bool:
+    """Return whether a conductor logged that a nova-compute sent the server back."""
+    return error.own and error.service == CONDUCTOR and error.peer == COMPUTE
 
 
 def cut_off(case: Case) -> Explanation | None:

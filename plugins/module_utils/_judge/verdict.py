@@ -66,7 +66,7 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
 
 def cleared(record: Record, failed: Stage) -> Judgement:
     """Return the judgement on a stage that was suspected, and of which nothing shows a fault."""
-    is_examined = any(link.state is LinkState.HOLDS for chain in record.known_chains for link in chain.links)
+    is_examined = any(link.state is LinkState.HOLDS for link in record.known_links)
     if is_examined:
         return Judgement(Result.PASS, Outcome.NOTHING_FOUND)
     return Judgement(Result.INCOMPLETE, Outcome.NOT_EXAMINED, failed.stage, failed=failed)

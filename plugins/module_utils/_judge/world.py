@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import NamedTuple
 
 from .._components.tables import (
@@ -58,9 +57,9 @@ class World:
         self.not_here = missing_with(case.back_end)
         self.running_for = running_for(symptoms)
         self.rejected = rejected(symptoms)
-        self.silent = [symptom for symptom in symptoms if symptom.kind == Kind.NOT_REPORTING]
-        self.breaks = [symptom.place for symptom in symptoms if symptom.kind == Kind.LINK and symptom.certain]
-        halted = {symptom.place for symptom in symptoms if symptom.kind == Kind.STATE}
+        self.silent = of_kind(Kind.NOT_REPORTING, symptoms)
+        self.breaks = [symptom.place for symptom in of_kind(Kind.LINK, symptoms) if symptom.certain]
+        halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
         self.exonerated = exonerated(case) - halted
         self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
         # The peers, connections and restarts at which each node failed, with how much of it they explain
@@ -152,13 +151,16 @@ class World:
         return [Node(name, host or self.place_of(name)) for name in names if name not in self.not_here]
 
 
+def of_kind(kind: Kind, symptoms: Sequence[Symptom]) -> list[Symptom]:
+    return [symptom for symptom in symptoms if symptom.kind == kind]
+
+
 def exonerated(case: Case) -> set[tuple[str, str | None]]:
     """Return the components that did their part: a chain is broken, and all links that they carry over hold."""
     breaks = list(filter(None, (walked.broken for walked in case.chains)))
     if not breaks:
         return set()
-    links = chain.from_iterable(walked.links for walked in case.chains)
-    holding = {link.place for link in links if link.state is LinkState.HOLDS}
+    holding = {link.place for link in case.record.known_links if link.state is LinkState.HOLDS}
     return holding.difference(link.place for link in breaks)
 
 

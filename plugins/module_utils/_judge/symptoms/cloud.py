@@ -170,12 +170,14 @@ def no_valid_host(case: Case) -> list[Symptom]:
     explanation = unsatisfied.explained(case, error)
     if explanation is not None and explanation.answer == Answer.BROKEN:
         return of_broken_hosts(case, explanation)
-    found = [no_host_at("placement-api", None)]
-    for agent in case.record.agents or ():
-        is_away = agent.state == DOWN or not agent.enabled
-        if agent.component == COMPUTE and is_away:
-            found.append(no_host_at(COMPUTE, case.names.get(agent.host, agent.host)))
-    return found
+    away = [agent for agent in case.record.known_agents if is_compute_away(agent)]
+    hosts = [case.names.get(agent.host, agent.host) for agent in away]
+    return [no_host_at("placement-api", None), *(no_host_at(COMPUTE, host) for host in hosts)]
+
+
+def is_compute_away(agent: Agent) -> bool:
+    """Return whether it is a nova-compute that gets no servers: it does not report, or was disabled."""
+    return agent.component == COMPUTE and (agent.state == DOWN or not agent.enabled)
 
 
 def of_broken_hosts(case: Case, explanation: Explanation) -> list[Symptom]:

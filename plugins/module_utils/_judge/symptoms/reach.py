@@ -48,15 +48,21 @@ def is_misplaced(case: Case, entry: Reach) -> bool:
     Behind an address that no host of the inventory has, such as that of a balancer, anything may be; behind a name
     that nobody knows there is nothing.
     """
-    named = case.addresses.get(entry.address)
-    running = {host.host for host, unit in case.services if unit.component == entry.component and unit.state == RUNNING}
+    units = [(host.host, unit) for host, unit in case.services if unit.component == entry.component]
+    running = {host for host, unit in units if unit.state == RUNNING}
     if not running:
         return False
+    named = case.addresses.get(entry.address)
     if named is None:
         return entry.how == UNRESOLVED
     if named not in running:
-        return not any(host.host == named and unit.component == entry.component for host, unit in case.services)
-    listening = case.listening_on(named)
+        return named not in {host for host, _unit in units}
+    return is_on_other_port(case, named, entry)
+
+
+def is_on_other_port(case: Case, host: str, entry: Reach) -> bool:
+    """Return whether a host listens on a usual port of a peer, and not on the one at which it is looked for."""
+    listening = case.listening_on(host)
     usual = [port.number for port in entry_of(entry.component).ports]
     return entry.port not in listening and any(port in listening for port in usual)
 
