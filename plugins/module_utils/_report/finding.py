@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .._model.diagnosis import AffectedRequest, RequestFailure
 from .._model.known_bug import KnownBug
 from .._model.record import Record, first_failed
@@ -50,19 +52,24 @@ def parts(record: Record) -> list[Part]:
         return []
     headline = verdict.headline or verdict.reason
     evidence = [line for line in verdict.evidence[:OTHERS] if line != headline]
-    lines = [
+    lines: list[tuple[str, str | None]] = [
         ("log", log_of(verdict)),
         ("missing step", verdict.missing_step),
         ("last seen", last_seen_in_words(verdict.last_seen, record.started)),
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
-        *(("evidence", line) for line in evidence),
-        *((PATH, line) for line in with_arrows(path_in_words(verdict))),
-        *(("also broken", line) for line in verdict.also),
-        *(("known bug", bug_in_words(bug)) for bug in record.known_bugs),
+        *each("evidence", evidence),
+        *each(PATH, with_arrows(path_in_words(verdict))),
+        *each("also broken", verdict.also),
+        *each("known bug", map(bug_in_words, record.known_bugs)),
         ("next", verdict.next),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def each(name: str, lines: Iterable[str]) -> list[Part]:
+    """Return a part of one name for each line."""
+    return [(name, line) for line in lines]
 
 
 def bug_in_words(bug: KnownBug) -> str:

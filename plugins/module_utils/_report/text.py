@@ -156,7 +156,9 @@ def part_lines(parts: Iterable[finding.Part]) -> list[str]:
 
 
 def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]:
-    calls = [(stage.stage.value, call) for stage in record.stages_and_removal for call in stage.calls]
+    calls: list[tuple[str, Call]] = []
+    for stage in record.stages_and_removal:
+        calls += [(stage.stage.value, call) for call in stage.calls]
     return sorted(calls, key=lambda pair: -pair[1].seconds)[:most]
 
 
@@ -168,14 +170,18 @@ def host_lines(record: Record) -> list[str]:
         return ["", "  hosts: read, but not checked, for want of an instance"]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
-        counts = Counter(check.status for check in host.checks)
-        known = [status for status in CheckStatus if counts[status]]
-        checks = ", ".join(f"{counts[status]} {status.value.replace('_', ' ')}" for status in known)
-        lines.append(f"  {host.host:<16} {checks or 'none'}")
+        lines.append(f"  {host.host:<16} {counts_in_words(host.checks)}")
         if host.reason:
             lines.append(f"    {state_of(host)}: {host.reason}")
         lines += [f"    {line}" for line in lines_of_checks(host.checks)]
     return lines
+
+
+def counts_in_words(checks: Iterable[Check]) -> str:
+    """Return how many checks there are of each status, such as "12 ok, 1 failed"."""
+    counts = Counter(check.status for check in checks)
+    known = [status for status in CheckStatus if counts[status]]
+    return ", ".join(f"{counts[status]} {status.value.replace('_', ' ')}" for status in known) or "none"
 
 
 def path_lines(record: Record) -> list[str]:
@@ -277,7 +283,8 @@ def junit(record: Record) -> str:
     """
     cases = [stage_case(stage, record) for stage in record.stages]
     cases += [limit_case(limit) for limit in record.thresholds]
-    cases += [host_case(host.host, check) for host in record.hosts for check in host.checks]
+    for host in record.hosts:
+        cases += [host_case(host.host, check) for check in host.checks]
     left = "; ".join(f"{thing.name}: {thing.reason}" for thing in record.leftovers)
     cases.append(case("nothing left", 0, failure=left or None))
     if record.verdict.result is not Result.PASS and all(done.find("failure") is None for done in cases):

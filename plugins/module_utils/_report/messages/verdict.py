@@ -198,7 +198,7 @@ def nothing_found(_judgement: Judgement, record: Record) -> str:
     """Return what was looked at in a diagnosis that found no fault."""
     boot = record.stage_or_skipped(StageName.BOOT)
     subject = record.operation.subject if record.operation else "server"
-    links = Counter(link.state for walked in record.known_chains for link in walked.links)
+    links = Counter(link.state for link in record.known_links)
     held = plural(links[LinkState.HOLDS], "link")
     unread = f", {plural(links[LinkState.UNREADABLE], 'link')} could not be read" if links[LinkState.UNREADABLE] else ""
     reason = (
