@@ -184,6 +184,7 @@ error:
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
@@ -294,7 +295,7 @@ def unproved(second: GuestReport, server: str, nonces: guest.Nonces) -> StageErr
 
 
 def checks_of(shown: Iterable[dataplane.Shown]) -> tuple[PathCheck, ...]:
-    return tuple(check for guest_shown in shown for check in dataplane.checks_of(guest_shown))
+    return tuple(chain.from_iterable(map(dataplane.checks_of, shown)))
 
 
 def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:

@@ -81,8 +81,9 @@ def in_short(cloud: CloudHistory) -> dict[str, Any]:
 
 
 def summary(clouds: Sequence[CloudHistory], paths: Sequence[str]) -> list[str]:
-    lines = [f"  {cloud.cloud}: {cloud.passed} of {cloud.runs} runs passed" for cloud in clouds]
-    return [clean(line) for line in ["", *lines, *(f"  {path}" for path in paths), ""]]
+    lines = [f"{cloud.cloud}: {cloud.passed} of {cloud.runs} runs passed" for cloud in clouds]
+    shown = [f"  {clean(line)}" for line in (*lines, *paths)]
+    return ["", *shown, ""]
 
 
 def main() -> None:

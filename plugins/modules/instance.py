@@ -185,8 +185,8 @@ def patience_with(record: Record) -> float:
     """Return for how many seconds a cloud that has failed is asked."""
     if record.operation:
         return PATIENCE_OF_DIAGNOSIS
-    calls = [call for stage in record.stages for call in stage.calls]
-    slowest = max((call.seconds for call in calls if call.method == "GET" and call.status), default=0)
+    answered = [call.seconds for call in record.calls if call.method == "GET" and call.status]
+    slowest = max(answered, default=0)
     return min(max(PATIENCE, SLOWEST_ANSWERS * slowest), LONGEST_PATIENCE)
 
 
@@ -304,7 +304,9 @@ def what_to_examine(askers: Askers, module: AnsibleModule, run: Run | None) -> d
 def endpoints_of(session: Any) -> tuple[Endpoint, ...]:
     """Return the endpoints of all services in the catalogue."""
     catalogue = session.auth.get_access(session).service_catalog.catalog
-    found = {Endpoint(service["type"], endpoint["url"]) for service in catalogue for endpoint in service["endpoints"]}
+    found: set[Endpoint] = set()
+    for service in catalogue:
+        found.update(Endpoint(service["type"], endpoint["url"]) for endpoint in service["endpoints"])
     return tuple(sorted(found, key=str))
 
 

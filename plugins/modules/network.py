@@ -365,36 +365,51 @@ def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     return None
 
 
-def act(stage: Stage[NetworkDetails]) -> None:
-    params = dict(stage.params)
-    external = network = subnet = None
-    stage.details = replace(stage.details, port=params["port"])
-    check_options(params)
+def find_networks(stage: Stage[NetworkDetails], params: Params) -> tuple[Any, Any]:
+    """Return the external network and the network that guests are to use; None for one that is not asked for."""
+    external = network = None
     if params["floating_ip"]:
         stage.begin("looking for the external network")
         external = stage.use("external_network", find_external(stage, params["external_network"]))
     if params["network"]:
         stage.begin(f"looking for the network {params['network']}")
         network = stage.use("network", find_network(stage, params["network"]))
-    if stage.check:
-        # Sends a request, so that a wrong password or a missing service shows.
-        stage.changed = bool(stage.cloud.network.get_endpoint())
-        return
-    if network is None:
-        network, subnet = make_network(stage, params["cidr"])
-    second = network
-    group = security_group_for(stage, network)
-    if subnet is not None and (external is not None or params["router"] == "always" or is_routed(params)):
-        router = make_router(stage, subnet.id, external and external.id)
-        if is_routed(params):
-            second = make_second_network(stage, router)
-    if external is not None:
-        allocate_address(stage, external)
+    return external, network
+
+
+def needs_router(params: Params, external: Any) -> bool:
+    return external is not None or params["router"] == "always" or is_routed(params)
+
+
+def make_ports(stage: Stage[NetworkDetails], params: Params, network: Any, second: Any, group: Any) -> None:
+    """Make the ports that Nova is not to make: that of the first guest, and with dataplane that of the second one."""
     if params["port"] == "precreated" or params["dataplane"]:
         stage.details = replace(stage.details, fixed_ips=make_port(stage, "port", network, group))
     if params["dataplane"]:
         # Each guest has the other one's address in its user data.
         stage.details = replace(stage.details, second_fixed_ips=make_port(stage, "second_port", second, group))
+
+
+def act(stage: Stage[NetworkDetails]) -> None:
+    params = dict(stage.params)
+    stage.details = replace(stage.details, port=params["port"])
+    check_options(params)
+    external, network = find_networks(stage, params)
+    if stage.check:
+        # Sends a request, so that a wrong password or a missing service shows.
+        stage.changed = bool(stage.cloud.network.get_endpoint())
+        return
+    subnet = None
+    if network is None:
+        network, subnet = make_network(stage, params["cidr"])
+    second = network
+    group = security_group_for(stage, network)
+    if subnet is not None and needs_router(params, external):
+        router = make_router(stage, subnet.id, external and external.id)
+        second = make_second_network(stage, router) if is_routed(params) else network
+    if external is not None:
+        allocate_address(stage, external)
+    make_ports(stage, params, network, second, group)
 
 
 def main() -> None:

@@ -211,6 +211,18 @@ def send(module: AnsibleModule, record: Record, endpoint: str) -> None:
         )
 
 
+def check_libraries(module: AnsibleModule) -> None:
+    if not thresholds.HAS_JMESPATH:
+        module.fail_json(msg=missing_required_lib("jmespath"))
+    if module.params["template"] and not frame.HAS_JINJA2:
+        module.fail_json(msg=missing_required_lib("jinja2"))
+
+
+def did_not_pass(record: Record) -> bool:
+    """Return whether a run did not pass. A diagnosis has done its work, whatever it has found."""
+    return record.operation is None and record.verdict.result is not Result.PASS
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -226,10 +238,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
-    if not thresholds.HAS_JMESPATH:
-        module.fail_json(msg=missing_required_lib("jmespath"))
-    if params["template"] and not frame.HAS_JINJA2:
-        module.fail_json(msg=missing_required_lib("jinja2"))
+    check_libraries(module)
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])
     with failing(module, f"writing the report into {params['run_dir']}"):
@@ -242,11 +251,8 @@ def main() -> None:
             module.exit_json(**result)
         if params["otlp_endpoint"]:
             send(module, run.record, params["otlp_endpoint"])
-    verdict = run.record.verdict
-    # A diagnosis has done its work, whatever it has found.
-    is_run = run.record.operation is None
-    if params["enforce"] and is_run and verdict.result is not Result.PASS:
-        module.fail_json(msg=verdict.reason, **result)
+    if params["enforce"] and did_not_pass(run.record):
+        module.fail_json(msg=run.record.verdict.reason, **result)
     module.exit_json(**result)
 
 

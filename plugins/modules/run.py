@@ -96,6 +96,8 @@ finished:
 """
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
@@ -104,7 +106,29 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, check_id, new_run_id
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, check_id, new_run_id
+
+
+def check_libraries(module: AnsibleModule) -> None:
+    if not connection.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
+    if not thresholds.HAS_JMESPATH:
+        module.fail_json(msg=missing_required_lib("jmespath"))
+
+
+def check_options(params: Mapping[str, Any]) -> None:
+    """Refuse options that would fail only at the end of the run."""
+    waiting.timeout_of(params["cleanup_timeout"], "cleanup_timeout")
+    thresholds.check_expressions(params["thresholds"])
+    for path in params["flows"]:
+        flow.load(path)
+
+
+def check_unwatched(run: Run) -> None:
+    """Refuse a run on which another process works."""
+    if watchdog.is_watched(run):
+        hint = "Wait until it ends, or use another run_id."
+        raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
 
 
 def main() -> None:
@@ -124,25 +148,18 @@ def main() -> None:
     )
     params = module.params
     connection.hide_only_secrets(module)
-    if not connection.HAS_SDK:
-        module.fail_json(msg=missing_required_lib("openstacksdk"))
-    if not thresholds.HAS_JMESPATH:
-        module.fail_json(msg=missing_required_lib("jmespath"))
+    check_libraries(module)
     run_id = params["run_id"] or new_run_id()
     with failing(module, f"beginning the run {run_id} in {params['runs']}"):
-        waiting.timeout_of(params["cleanup_timeout"], "cleanup_timeout")
-        thresholds.check_expressions(params["thresholds"])
-        for path in params["flows"]:
-            flow.load(path)
+        check_options(params)
         check_id(run_id)
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
         run, new = begin(params["runs"], run_id, connection.cloud_name(params))
         finished = run.record.finished is not None
-        if not finished and watchdog.is_watched(run):
-            hint = "Wait until it ends, or use another run_id."
-            raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
+        if not finished:
+            check_unwatched(run)
         wanted = params["watch"] and params["_controller"] and not finished
         watched = bool(wanted) and watchdog.watch(run, params, params["_controller"])
     module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched, finished=finished)

@@ -155,7 +155,7 @@ from typing import Any
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep, Target
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
@@ -164,12 +164,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._sweep import
 TARGET_KEYS = ("name", "key", "run_id", "host", *targets.DIMENSIONS)
 
 
+def in_short(target: Target) -> dict[str, Any]:
+    return {name: getattr(target, name) for name in TARGET_KEYS}
+
+
 def result_of(sweep: Sweep, directory: str, changed: bool) -> dict[str, Any]:
     return {
         "changed": changed,
         "sweep_id": sweep.sweep_id,
         "directory": directory,
-        "targets": [{name: getattr(target, name) for name in TARGET_KEYS} for target in sweep.targets],
+        "targets": list(map(in_short, sweep.targets)),
     }
 
 
