@@ -165,5 +165,5 @@ def test_thirty_of_a_thousand_servers_are_listed_by_their_causes(admin):
     assert status == 0, output
     print(f"{took:.1f} s\n{output}")
     assert took < MOST
-    assert re.search(rf"^  {STUCK} servers on fake-\S+: BUILD", output, re.MULTILINE)
+    assert re.search(rf"^  {STUCK} servers.*: BUILD", output, re.MULTILINE)
     assert re.search(rf"^  {TOO_LARGE} servers: ERROR.*\n +the cloud says: No valid host", output, re.MULTILINE)

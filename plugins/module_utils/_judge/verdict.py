@@ -59,7 +59,8 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
     if kind == INTERRUPTED:
         return Judgement(Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed)
     found = finding(record, weights)
-    if kind == SUSPECTED and not (found and found.cause):
+    is_explained = found is not None and (found.cause is not None or found.unsatisfied is not None)
+    if kind == SUSPECTED and not is_explained:
         return flaw(record, weights) or cleared(record, failed)
     return Judgement(Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated, Any, Optional
 
 from ..._cloud.connection import answer_of
@@ -20,7 +21,7 @@ from ..._record.clock import seconds_of
 from ..._record.masking import words_of
 from .answers import OF_COMPUTE
 
-ERROR = "ERROR"
+ERROR, BUILD = "ERROR", "BUILD"
 # Servers do not stay in these statuses, and no server keeps a task.
 PASSING_SERVER = ("BUILD", "REBUILD", "RESIZE", "MIGRATING", "REBOOT", "HARD_REBOOT", "PASSWORD")
 LASTING_VOLUME = ("available", "in-use", "maintenance", "reserved", "awaiting-transfer")
@@ -28,6 +29,8 @@ PASSING_IMAGE = ("queued", "saving", "uploading", "importing")
 BINDING_FAILED = "binding_failed"
 # How many things one request returns
 PAGE = 1000
+# Of so many servers in error the reason is asked for one by one, where the listing does not have it.
+MOST_FAULTS = 50
 
 JsonObject = Mapping[str, Any]
 
@@ -37,6 +40,7 @@ class ServerRow:
     id: str
     name: str
     status: str
+    created: str
     updated: str
     project_id: Annotated[str, Key("tenant_id")]
     task: Annotated[Optional[str], Key("OS-EXT-STS:task_state")] = None
@@ -85,7 +89,7 @@ def everything(cloud: Any, all_projects: bool) -> list[StuckThing]:
     ports = pages(cloud.network, "ports", "/ports")
     images = pages(cloud.image, "images", "/images")
     found = [
-        *map(of_server, servers),
+        *map(of_server, with_faults(cloud.compute, servers)),
         *map(of_volume, volumes),
         *map(functools.partial(of_port, active), ports),
         *map(of_image, images),
@@ -108,6 +112,19 @@ def pages(service: Any, kind: str, path: str, all_projects: bool = False) -> Ite
         query["marker"] = page[-1]["id"]
 
 
+def with_faults(nova: Any, servers: list[JsonObject]) -> Iterator[JsonObject]:
+    """Yield servers, each in error with its fault. A listing has none of those that no host was found for."""
+    asked = 0
+    for server in servers:
+        if server["status"] == ERROR and not server.get("fault") and asked < MOST_FAULTS:
+            asked += 1
+            answer = nova.get(f"/servers/{server['id']}")
+            fault = answer_of(answer)["server"].get("fault") if answer.status_code == HTTPStatus.OK else None
+            yield {**server, "fault": fault}
+        else:
+            yield server
+
+
 def is_settled(server: JsonObject) -> bool:
     """Return whether a server runs, and nothing is being done with it: its ports are up."""
     return server["status"] == "ACTIVE" and not is_busy(server)
@@ -125,7 +142,8 @@ def of_server(answer: JsonObject) -> StuckThing | None:
         name=row.name,
         project=row.project_id,
         state=state_of(dict(answer)),
-        since=seconds_of(row.updated),
+        # Before a host has it, Nova calls a server updated at each time that it is asked.
+        since=seconds_of(row.created if row.status == BUILD else row.updated),
         host=row.host,
         reason=reason or None,
     )

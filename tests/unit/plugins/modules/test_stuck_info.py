@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
@@ -66,13 +68,13 @@ def test_what_the_cloud_says_the_same_of_is_one_group(listed, cloud):
 
 def test_what_hangs_on_one_host_is_one_group(listed, cloud):
     for host in ("compute1", "compute1", "compute2"):
-        cloud.put("servers", updated=LONG_AGO, **SPAWNING, **{"OS-EXT-SRV-ATTR:host": host})
+        cloud.put("servers", created=LONG_AGO, **SPAWNING, **{"OS-EXT-SRV-ATTR:host": host})
     assert [(group["host"], group["count"]) for group in listed()["groups"]] == [("compute1", 2), ("compute2", 1)]
 
 
 def test_what_works_or_has_just_begun_is_not_listed(listed, cloud):
     server = cloud.put("servers", status="ACTIVE", updated=LONG_AGO, **{"OS-EXT-STS:task_state": None})
-    cloud.put("servers", updated=now(), **SPAWNING)
+    cloud.put("servers", created=now(), updated=now(), **SPAWNING)
     cloud.put("ports", device_owner="compute:nova", device_id=server["id"], status="ACTIVE", project_id="p")
     cloud.put("volumes", status="in-use")
     result = listed()
@@ -82,7 +84,7 @@ def test_what_works_or_has_just_begun_is_not_listed(listed, cloud):
 
 @pytest.mark.parametrize(("minutes", "count"), [(0, 1), (10, 0)])
 def test_the_age_is_chosen(listed, cloud, minutes, count):
-    cloud.put("servers", updated=now(), **SPAWNING)
+    cloud.put("servers", created=now(), **SPAWNING)
     assert listed(older_than=minutes)["count"] == count
 
 
@@ -96,7 +98,7 @@ def test_the_age_is_chosen(listed, cloud, minutes, count):
 )
 def test_what_failed_in_the_last_minutes_is_listed_alone(listed, cloud, options, listed_names, words):
     for name, seconds in (("now", 1), ("then", 600), ("long ago", 6000)):
-        cloud.put("servers", name=name, updated=iso_of(seconds_of(now()) - seconds), **SPAWNING)
+        cloud.put("servers", name=name, created=iso_of(seconds_of(now()) - seconds), **SPAWNING)
     result = listed(**options)
     assert {thing["name"] for group in result["groups"] for thing in group["things"]} == listed_names
     assert any(words in line for line in result["summary"])
@@ -106,6 +108,18 @@ def test_an_upper_age_below_the_lower_one_is_refused(call, cloud):
     result = call(module, cloud="small", older_than=10, newer_than=10)
     assert "newer_than is 10.0, and must be more than older_than, which is 10.0" in result["msg"]
     assert cloud.requests == []
+
+
+def test_server_that_nova_calls_updated_whenever_it_is_asked_is_as_old_as_its_request(listed, cloud):
+    cloud.put("servers", created=LONG_AGO, updated=now(), **SPAWNING)
+    assert kinds(listed()) == [("server", "BUILD", 1)]
+
+
+def test_fault_that_a_listing_does_not_have_is_asked_for(listed, cloud):
+    server = error(cloud, "No valid host was found.")
+    without = json.dumps({"servers": [{**server, "fault": None}]})
+    cloud.trouble("GET", "/servers/detail", (200, {"content-type": "application/json"}, without), times=2)
+    assert [group["reason"] for group in listed()["groups"]] == ["No valid host was found."]
 
 
 def test_volumes_ports_and_images_are_listed(listed, cloud):

@@ -54,3 +54,12 @@ def test_a_check_that_failed_confirms_a_suspicion():
     check = {"check": "x", "status": "failed", "reason": "it has no bridge"}
     verdict = judged(link("holds"), hosts=[as_json.host("c1", checks=[check])])
     assert (verdict["result"], verdict["host"]) == ("fail", "c1")
+
+
+def test_a_request_that_explains_what_was_suspected_confirms_it():
+    """A guest that was cut off by its own security groups has no network, and no component is to blame."""
+    found = "ls_in_acl_eval: (inport == @neutron_pg_drop && ip), priority 2001"
+    dropped = {**link("broken"), "code": "dhcp_logical", "owner": "ovn-nb-db", "found": found}
+    verdict = judged(link("holds"), dropped)
+    assert (verdict["result"], verdict["stage"], verdict["component"]) == ("fail", "metadata", None)
+    assert verdict["headline"] == "The guest is cut off: no rule of its security groups lets DHCP requests out"
