@@ -47,6 +47,10 @@ class Prometheus:
     def firing(self):
         return [alert for alert in self.ask("alerts")["alerts"] if alert["state"] == "firing"]
 
+    def failed_runs(self):
+        """The alerts about a last run. Of a cloud that is watched for a moment only, the budget burns at once, too."""
+        return [alert for alert in self.firing() if alert["labels"]["alertname"] == "StackproofRunFailed"]
+
     def evaluated(self):
         """When the evaluation of the rules began that was the last one to end."""
         (group,) = self.ask("rules")["groups"]

@@ -103,18 +103,17 @@ def test_a_run_that_passed_is_scraped_and_alarms_nobody(watched, runs):
 
 def test_a_run_that_failed_fires_with_its_place(watched, runs):
     runs.ended(FAILED)
-    watched.wait(watched.firing)
-    (alert,) = watched.firing()
-    assert alert["labels"]["alertname"] == "StackproofRunFailed"
+    watched.wait(watched.failed_runs)
+    (alert,) = watched.failed_runs()
     assert (alert["labels"]["cloud"], alert["labels"]["stage"]) == ("lab", "boot")
     assert "The last run failed in the stage boot" in alert["annotations"]["description"]
 
 
 def test_the_next_pass_ends_the_alarm(watched, runs):
     runs.ended(FAILED)
-    watched.wait(watched.firing)
+    watched.wait(watched.failed_runs)
     runs.ended(PASSED)
-    watched.wait(lambda: not watched.firing())
+    watched.wait(lambda: not watched.failed_runs())
 
 
 def test_the_dashboard_asks_what_is_there(watched, runs):
