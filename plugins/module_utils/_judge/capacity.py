@@ -100,7 +100,9 @@ def with_request(unknown: Explanation, compute: ComputeCapacity | None) -> Expla
     """Return an explanation with what was asked for, if that is known: it has to do where nothing else is."""
     if compute is None or not compute.requested.resources:
         return unknown
-    traits = ", ".join(compute.requested.required)
+    # Nova forbids this one with each request.
+    forbidden = [f"no {trait}" for trait in compute.requested.forbidden if trait != STATUS_DISABLED]
+    traits = ", ".join([*compute.requested.required, *forbidden])
     reason = Reason(Shortage.UNMET, detail=traits or None)
     return replace(unknown, resources=tuple(compute.requested.resources.items()), reason=reason)
 

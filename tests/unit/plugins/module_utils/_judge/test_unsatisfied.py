@@ -444,9 +444,10 @@ def test_filters_of_another_request_do_not_count():
 # By logs alone
 
 
-def unmet(**more):
+def unmet(required=("HW_CPU_X86_AVX2",), forbidden=(), **more):
     """What Placement's log has of a request, where nothing of the hosts is known."""
-    group = RequestGroup("", {"VCPU": 1, "MEMORY_MB": 128, "CUSTOM_FPGA": 1}, ("HW_CPU_X86_AVX2",))
+    resources = {"VCPU": 1, "MEMORY_MB": 128, "CUSTOM_FPGA": 1}
+    group = RequestGroup("", resources, required, ("COMPUTE_STATUS_DISABLED", *forbidden))
     capacity = Capacity(compute=ComputeCapacity(Requested("", (group,)), hosts=None))
     refused = logged("nova-conductor", host="ctl", exception="nova.exception.NoValidHost")
     message = "the logs do not show that Nova built the server s"
@@ -460,6 +461,11 @@ def test_without_the_hosts_the_reason_is_what_was_asked_for():
         "No host fits: asked for were 1 CUSTOM_FPGA, 1 VCPU, 128 MB of memory and HW_CPU_X86_AVX2"
     )
     assert "allocation candidate list --resource VCPU=1 --resource MEMORY_MB=128" in verdict["next"]
+
+
+def test_trait_that_was_forbidden_is_part_of_what_was_asked_for():
+    headline = unmet(required=(), forbidden=("COMPUTE_NODE",))["headline"]
+    assert headline == "No host fits: asked for were 1 CUSTOM_FPGA, 1 VCPU, 128 MB of memory and no COMPUTE_NODE"
 
 
 def test_what_was_asked_for_explains_nothing_where_nova_found_a_host():
