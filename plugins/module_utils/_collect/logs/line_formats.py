@@ -100,7 +100,7 @@ NO_HOST_LEFT = "Filtering removed all hosts"
 FILTER = re.compile(r"(\w{1,100})['\"]?[:,] \(start: (\d{1,6}), end: (\d{1,6})\)")
 # What nova-compute says of its host when an instance does not fit there. Its log has that at DEBUG only: the conductor
 # reports it.
-INSUFFICIENT = re.compile(r"Insufficient compute resources: (?P<reasons>[^'\"\\\n]{1,200}?)\.?(?:['\"\\\n]|$)")
+INSUFFICIENT = re.compile(r"Insufficient compute resources: (?P<reasons>[^'\"\\\n]{1,200})")
 QUEUE_UNREACHABLE = "the queue is unreachable"
 UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
@@ -298,7 +298,7 @@ def filters_in(message: str) -> tuple[FilterResult, ...]:
 def insufficient_in(message: str) -> str | None:
     """Return what a host does not have enough of for an instance, in Nova's words."""
     found = INSUFFICIENT.search(message)
-    return found["reasons"] if found else None
+    return found["reasons"].rstrip(" .") if found else None
 
 
 def module_in(line: str) -> str | None:

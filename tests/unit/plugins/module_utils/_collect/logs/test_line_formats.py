@@ -613,6 +613,11 @@ def test_a_line_of_a_traceback_may_have_no_context():
             "Insufficient compute resources: Free memory 512.00 MB < requested 2048 MB; Claim pci failed.",
             "Free memory 512.00 MB < requested 2048 MB; Claim pci failed",
         ),
+        # As it stands where the frames of the traceback were left out
+        (
+            "Insufficient compute resources: Claim pci failed. ', 'nova.exception.RescheduledException",
+            "Claim pci failed",
+        ),
         ("Error from last host: c2 (node c2): ['libvirt.libvirtError: internal error\\n']", None),
     ],
 )
