@@ -99,8 +99,8 @@ def finding_in_health(record: Record, weights: Weights = WEIGHTS) -> Finding | N
         cause=cause,
         advice=advice_for(cause, None, (), case),
         evidence=evidence.evidence(cause, weights),
-        path=own_arrow(cause, ()),
-        main=evidence.main_symptom(cause),
+        path=own_arrow(cause, (), weights),
+        main=evidence.main_symptom(cause, weights),
     )
 
 
@@ -131,7 +131,7 @@ def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: C
         also=second_causes(left, case),
         dependencies=dependencies.edges(cause, weights),
         path=path_of(cause, case, general.step, found),
-        main=evidence.main_symptom(cause),
+        main=evidence.main_symptom(cause, weights),
         change=evidence.recent_change(cause, weights),
     )
 

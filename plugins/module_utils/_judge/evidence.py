@@ -94,10 +94,12 @@ def by_weight(cause: Cause) -> list[Symptom]:
     return sorted(shown, key=order)
 
 
-def main_symptom(cause: Cause) -> Symptom:
+def main_symptom(cause: Cause, weights: Weights) -> Symptom:
     """Return the symptom that says most about a cause: its own, or that of another which failed at it."""
     near = [symptom for symptom in by_weight(cause) if cause.shows(symptom) or symptom.peer == cause.component]
-    return [*near, *reportable(cause), *cause.symptoms][0]
+    # What was changed long ago counts next to nothing: not that is why the cause is named.
+    telling = [symptom for symptom in near if not is_old_change(symptom, weights)]
+    return [*telling, *reportable(cause), *cause.symptoms][0]
 
 
 def recent_change(cause: Cause, weights: Weights) -> Symptom | None:

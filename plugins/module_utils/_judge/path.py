@@ -55,7 +55,7 @@ def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symp
     leads to the stage, there is only the first.
     """
     hops = hops_to_stage(cause, case, step, symptoms)
-    arrows = own_arrow(cause, hops or ())
+    arrows = own_arrow(cause, hops or (), case.weights)
     if hops is None:
         return arrows
     place: Place = cause.place
@@ -92,9 +92,9 @@ def missing(step: Step | None, symptoms: Iterable[Symptom]) -> Symptom | None:
     return next((symptom for symptom in symptoms if symptom.step == step.id), None)
 
 
-def own_arrow(cause: Cause, hops: Sequence[Hop]) -> tuple[Arrow, ...]:
+def own_arrow(cause: Cause, hops: Sequence[Hop], weights: Weights) -> tuple[Arrow, ...]:
     """Return what is wrong with a cause; nothing if only its missing step or the first hop shows it."""
-    main = main_symptom(cause)
+    main = main_symptom(cause, weights)
     shown_by_hop = [hop.symptom for hop in hops[:1]]
     if main.kind == Kind.STEP or main in shown_by_hop:
         return ()

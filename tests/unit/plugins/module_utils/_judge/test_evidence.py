@@ -24,20 +24,20 @@ def test_state_says_more_than_an_own_report_and_that_more_than_an_error(weightie
     listed = [seen(Kind.STATE), seen(Kind.REPORT), seen(Kind.ERROR)]
     turned = listed[weightiest:] + listed[:weightiest]
     for symptom in listed:
-        assert evidence.main_symptom(cause("x", "h", *turned)) is symptom
+        assert evidence.main_symptom(cause("x", "h", *turned), WEIGHTS) is symptom
         turned.remove(symptom)
 
 
 def test_own_symptom_says_more_than_those_of_others():
     own = seen(Kind.ERROR)
-    assert evidence.main_symptom(cause("x", "h", HARM, own)) is own
-    assert evidence.main_symptom(cause("x", "h", HARM)) is HARM
+    assert evidence.main_symptom(cause("x", "h", HARM, own), WEIGHTS) is own
+    assert evidence.main_symptom(cause("x", "h", HARM), WEIGHTS) is HARM
 
 
 @pytest.mark.parametrize("turned", [1, -1])
 def test_failure_that_says_how_it_happened_says_more(turned):
     listed = [seen(Kind.FAILED_AT, peer="y"), seen(Kind.FAILED_AT, peer="z", how=How.REFUSED)]
-    assert evidence.main_symptom(cause("x", "h", *listed[::turned])) is listed[1]
+    assert evidence.main_symptom(cause("x", "h", *listed[::turned]), WEIGHTS) is listed[1]
 
 
 # A change of configuration beside the harm that it did
@@ -61,7 +61,7 @@ def test_change_of_configuration_that_stops_no_service_is_not_reported(how, is_r
 
 def test_change_of_configuration_is_reported_once():
     alone = cause("x", "h", CHANGE)
-    assert evidence.main_symptom(alone) is CHANGE
+    assert evidence.main_symptom(alone, WEIGHTS) is CHANGE
     assert evidence.recent_change(alone, WEIGHTS) is None
 
 
@@ -154,3 +154,12 @@ def test_last_words_of_a_service_that_has_exited_are_a_better_quote_than_the_tim
     own = seen(Kind.ERROR, quote="No type driver for tenant network_type: vlan. Service terminated!")
     other = seen(Kind.FAILED_AT, "y", "h2", peer="x", how=How.SILENT, quote="timed out")
     assert quoted(seen(Kind.STATE, how=how), other, own) is (own if is_own else other)
+
+
+def test_change_of_long_ago_says_less_than_the_missing_step():
+    """It counts next to nothing, so the cause is not named for it."""
+    change = replace(CHANGE, share=WEIGHTS.fresh_change / 2)
+    step = seen(Kind.STEP, how=How.UNSEEN)
+    assert evidence.main_symptom(cause("x", "h", step, change), WEIGHTS) is step
+    assert evidence.main_symptom(cause("x", "h", step, CHANGE), WEIGHTS) is CHANGE
+    assert evidence.main_symptom(cause("x", "h", change), WEIGHTS) is change

@@ -24,7 +24,7 @@ LONG_HOST = "compute-4711.rack-12.room-3.frankfurt.cloud.example.org"
 
 
 def headline(named):
-    main, change = evidence.main_symptom(named), evidence.recent_change(named, WEIGHTS)
+    main, change = evidence.main_symptom(named, WEIGHTS), evidence.recent_change(named, WEIGHTS)
     return module.headline(Finding(cause=named, main=main, change=change))
 
 
