@@ -109,7 +109,7 @@ summary:
   elements: str
   sample:
     - ''
-    - Run 20261121-065105-bdb5f5 on lab
+    - Run 20261121-065105-bdb5f5 on lab, 2026-11-21T06:51:05 UTC to 06:51:47
     - ''
     - '  stage      result   seconds'
     - '  auth       ok           0.4'

@@ -406,7 +406,7 @@ CHAIN = ChainDefinition(
             "ovn-controller",
             host_connected,
             here,
-            "ovn-appctl -t ovn-controller connection-status",
+            f"ovn-appctl -t ovn-controller connection-status; {SETTINGS}:ovn-remote",
         ),
         LinkDefinition("ovn_chassis_registered", "ovn-controller", chassis_registered, here, CHASSIS, controller),
         LinkDefinition("ovn_chassis_address", "ovn-controller", chassis_address, here, f"{SETTINGS}:ovn-encap-ip"),

@@ -78,7 +78,8 @@ def summary(record: Record, directory: str) -> list[str]:
 
 
 def run_lines(record: Record, directory: str) -> list[str]:
-    lines = ["", f"Run {record.run_id} on {record.cloud}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    lines = ["", f"Run {record.run_id} on {record.cloud}, {span_of(record)}", ""]
+    lines.append(f"  {'stage':<10} {'result':<8} seconds")
     lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
     lines += slowest_lines(record)
     lines += path_lines(record)
@@ -167,7 +168,7 @@ def host_lines(record: Record) -> list[str]:
     if not record.hosts:
         return []
     if not any(host.checks or host.reason for host in record.hosts):
-        return ["", "  hosts: read, but not checked, for want of an instance"]
+        return ["", "  hosts: read; no checks of the server there, as it is on none of them"]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
         lines.append(f"  {host.host:<16} {counts_in_words(host.checks)}")

@@ -32,8 +32,11 @@ MOST = 5
 # In seconds. Who failed a day ago is no news, and its log may have been rotated away.
 LOOK_BACK = 86400
 LINES = 50
-# Lines that only say that it ends now; the reason stands before them.
-FAREWELL = re.compile(r"SystemExit|[Uu]nrecoverable error|Unhandled error|Traceback|^[Ee]xiting|^Stopping|status=\d")
+# Lines that only say that it ends now, or nothing, as the last one of a traceback; the reason stands before them.
+FAREWELL = re.compile(
+    r"^(?:ERROR|CRITICAL|TRACE) [\w.]+ *$|SystemExit|[Uu]nrecoverable error|Unhandled error|Traceback|^[Ee]xiting"
+    r"|^Stopping|status=\d"
+)
 # How a line of the journal begins: the time, the host, and the program
 JOURNAL = re.compile(r"^(?P<at>\d{9,11}\.\d{6}) \S+ [^:]{1,80}?(?:\[\d+\])?: (?P<text>.*)$")
 # Words of a line without a level that is an error; most such lines are the last one of a traceback.

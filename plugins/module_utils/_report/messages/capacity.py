@@ -366,6 +366,9 @@ def max_unit(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
 
 def no_room(reason: Reason, _explanation: Explanation, hosts: str) -> Forms:
     wanted = amount(reason.subject, reason.asked)
+    if not reason.capacity:
+        nothing = f"{hosts} {'offers' if hosts == reason.host else 'offer'} no {of_class(reason.subject)} at all"
+        return f"{nothing}: look at reservations and ratios", nothing
     if hosts == reason.host:
         has = f"{hosts} has {room(reason)}; {reason.asked} needed"
         return f"{has}{usage(reason)}", has, f"the compute host has less than {wanted} free"

@@ -14,6 +14,8 @@ from ..._model.symptom import Code, Symptom
 from . import links
 from .words import AT_PEER, at_place, duration, plural
 
+# Of the catalog of Keystone: it has none for a service in the region that was asked for
+NO_ENDPOINT = "EndpointNotFound"
 # The one with most details first
 Forms = tuple[str, ...]
 STATES = {
@@ -225,6 +227,10 @@ def address_duplicate(symptom: Symptom) -> Forms:
 
 
 def logged_failure(symptom: Symptom) -> Forms:
+    if class_of(symptom.exception or "") == NO_ENDPOINT:
+        # The peer was not even asked.
+        text = f"finds no endpoint of {symptom.peer} in the catalog"
+        return f"{text} ({NO_ENDPOINT})", text
     text = at_peer(symptom)
     if not symptom.exception:
         return (text,)
@@ -301,7 +307,7 @@ def service_not_reporting(symptom: Symptom) -> Forms:
 
 
 def service_disabled(_symptom: Symptom) -> Forms:
-    return ("disabled",)
+    return ("disabled in its API",)
 
 
 def api_error(symptom: Symptom) -> Forms:

@@ -50,7 +50,7 @@ def test_the_summary_of_a_pass(passed):
         call["seconds"] = seconds
     lines = summary(passed, "/runs/x")
     text = "\n".join(lines)
-    assert lines[1] == "Run 20261121-065105-bdb5f5 on lab"
+    assert lines[1] == "Run 20261121-065105-bdb5f5 on lab, 2026-11-21T06:51:05 UTC to 06:51:47"
     assert re.search(r"(?m)^  boot       ok          13\.9   0\.1 s above the median of 6 runs \(p95 16\.4 s\)$", text)
     assert "  created 5, deleted 5, left 0" in lines
     assert re.search(r"(?m)^  PASS: The cloud provisions an instance", text)
