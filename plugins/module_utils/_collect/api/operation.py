@@ -62,6 +62,20 @@ class LiveServer:
 
 
 @dataclass(frozen=True)
+class LivePort:
+    """A port of neutron. owner: what it is for; empty if nobody uses it. device: the id of that."""
+
+    owner: Annotated[str, Key("device_owner")]
+    device: Annotated[str, Key("device_id")]
+    network: Annotated[str, Key("network_id")]
+    status: str
+
+    @property
+    def is_of_server(self) -> bool:
+        return self.owner.startswith(OF_COMPUTE)
+
+
+@dataclass(frozen=True)
 class Action:
     """An action on a server, as nova has recorded it. message: Error if it failed."""
 
@@ -261,10 +275,10 @@ def of_port(cloud: Any, identity: str) -> ServerOperation | None:
     answer = unless_missing(cloud.network.get(f"/ports/{identity}"))
     if answer is None:
         return None
-    owner, device = answer["port"]["device_owner"] or "", answer["port"]["device_id"]
-    server = of_server(cloud, device) if owner.startswith(OF_COMPUTE) else None
+    port = from_json(LivePort, answer["port"], "the port")
+    server = of_server(cloud, port.device) if port.is_of_server else None
     if server is None:
-        message = f"the port {identity} belongs to no server, but to {owner or 'nobody'} {device}".rstrip()
+        message = f"the port {identity} belongs to no server, but to {port.owner or 'nobody'} {port.device}".rstrip()
         raise StageError("invalid", message, resource=identity, hint="Give the id of a server that uses it.")
     return server
 
@@ -293,22 +307,22 @@ def of_router(cloud: Any, identity: str) -> ServerOperation | None:
     if unless_missing(cloud.network.get(f"/routers/{identity}")) is None:
         return None
     # Its other ports, such as that of its gateway, are on networks that it does not serve.
-    interfaces = [port for port in ports_of(cloud, device_id=identity) if "interface" in port["device_owner"]]
-    return server_on(cloud, f"the router {identity}", [port["network_id"] for port in interfaces])
+    interfaces = [port for port in ports_of(cloud, device_id=identity) if "interface" in port.owner]
+    return server_on(cloud, f"the router {identity}", [port.network for port in interfaces])
 
 
 def server_on(cloud: Any, what: str, networks: Sequence[str]) -> ServerOperation:
     """Return a server with a port on one of these networks: rather one whose port does not work."""
     ports = chain.from_iterable(ports_of(cloud, network_id=network) for network in networks)
-    of_servers = [port for port in ports if (port["device_owner"] or "").startswith(OF_COMPUTE)]
-    for port in sorted(of_servers, key=lambda port: port["status"] == "ACTIVE"):
-        server = of_server(cloud, port["device_id"])
+    of_servers = [port for port in ports if port.is_of_server]
+    for port in sorted(of_servers, key=lambda port: port.status == "ACTIVE"):
+        server = of_server(cloud, port.device)
         if server is not None:
             return server
     hint = "Boot a server there, or use the playbook verify with stackproof_network, and diagnose that."
     raise StageError("invalid", f"{what} serves no server that this user may see", resource=what, hint=hint)
 
 
-def ports_of(cloud: Any, **query: str) -> list[dict[str, Any]]:
-    ports: list[dict[str, Any]] = answer_of(cloud.network.get("/ports", params=query))["ports"]
-    return ports
+def ports_of(cloud: Any, **query: str) -> list[LivePort]:
+    listed = answer_of(cloud.network.get("/ports", params=query))["ports"]
+    return [from_json(LivePort, port, "a port") for port in listed]
