@@ -24,7 +24,8 @@ from ansible.plugins.callback import CallbackBase
 
 SCHEMA = "stackproof.answer/1"
 COLLECTION = "stackproof.provision."
-ERROR, DONE = "error", "done"
+ERROR = "error"
+DONE = "done"
 # A module of the collection that has something for a reader returns it as lines, too, and so is known.
 FOR_READERS = "summary"
 # What Ansible adds to a result, and what stands elsewhere in the document
