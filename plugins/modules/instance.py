@@ -157,7 +157,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 3
 # A cloud that answered slowly before it failed gets so many times of what its slowest answer took, within a limit.
-SLOWEST_ANSWERS, LONGEST_PATIENCE = 3, 12
+SLOWEST_ANSWERS = 3
+LONGEST_PATIENCE = 12
 # Who asks for a diagnosis would rather wait than have it without the instance.
 PATIENCE_OF_DIAGNOSIS = 10
 # In seconds, for all of those that come later: there are some ten.
