@@ -156,7 +156,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
 PATIENCE = 3
-# A cloud that answered slowly before it failed gets so many times of what its slowest answer took, within a limit.
+# A cloud that answered slowly before it failed gets this multiple of its slowest answer, within a limit.
 SLOWEST_ANSWERS = 3
 LONGEST_PATIENCE = 12
 # Who asks for a diagnosis would rather wait than have it without the instance.

@@ -381,7 +381,7 @@ def names_of_port(port: Port | None) -> dict[str, str | None]:
         "port": port.id,
         "mac": port.mac,
         "address": next(iter(port.addresses), None),
-        "floating_ip": next(iter(port.floating_ips), None),
+        "outside": port.outside,
     }
 
 

@@ -356,7 +356,7 @@ DHCP_TRACE = (
 )
 PING_TRACE = (
     "ovs-appctl ofproto/trace br-int in_port=<ofport>,icmp,dl_src={mac},dl_dst={router_mac},"
-    "nw_src={address},nw_dst={floating_ip},nw_ttl=64,icmp_type=8,icmp_code=0"
+    "nw_src={address},nw_dst={outside},nw_ttl=64,icmp_type=8,icmp_code=0"
 )
 LOGICAL_TRACE = "ovn-trace --ct=new neutron-{{network}} 'inport == \"{{port}}\" && eth.src == {{mac}} && {}'"
 DHCP_LOGICAL_TRACE = LOGICAL_TRACE.format(
@@ -368,7 +368,7 @@ METADATA_LOGICAL_TRACE = LOGICAL_TRACE.format(
     "tcp.src == 40000 && tcp.dst == 80"
 )
 PING_LOGICAL_TRACE = LOGICAL_TRACE.format(
-    "eth.dst == {router_mac} && ip4.src == {address} && ip4.dst == {floating_ip} && ip.ttl == 64 && "
+    "eth.dst == {router_mac} && ip4.src == {address} && ip4.dst == {outside} && ip.ttl == 64 && "
     "icmp4.type == 8 && icmp4.code == 0"
 )
 CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"

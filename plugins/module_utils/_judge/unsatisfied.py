@@ -16,7 +16,7 @@ from .._model.details import BootDetails, VolumeDetails
 from .._model.record import FilterResult, Instance, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
-from .._model.stores import DEFAULT_DROP
+from .._model.stores import is_default_drop
 from .._model.words import StageName
 from .._record.sole import sole
 from .capacity import explain, explain_volume
@@ -171,7 +171,7 @@ def denied(case: Case) -> Reason | None:
     """
     for chain in case.chains:
         link = chain.broken
-        if link and link.code in TRAFFIC and DEFAULT_DROP in (link.found or ""):
+        if link and link.code in TRAFFIC and is_default_drop(link.found):
             return Reason(Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code])
     return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_address
 from typing import Optional
 
 from .codec import Time, omitted
@@ -54,6 +55,13 @@ class Port:
     subnets: Optional[tuple[str, ...]] = omitted()
     security_rules: Optional[Mapping[str, tuple[str, ...]]] = omitted()
     disabled: bool = omitted(False)
+
+    @property
+    def outside(self) -> Optional[str]:
+        """Return an address beside the first floating IP: even a router without a way to the world reaches it."""
+        if not self.floating_ips:
+            return None
+        return str(ip_address(int(ip_address(self.floating_ips[0])) ^ 1))
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,11 @@ def bridge_mappings(text: str) -> dict[str, str]:
     return {name: bridge for name, _colon, bridge in pairs}
 
 
+def is_default_drop(rule: Optional[str]) -> bool:
+    """Return whether a rule, as ovn-trace quotes it, is the one that drops what no rule of a security group allows."""
+    return f"@{DEFAULT_DROP} " in (rule or "")
+
+
 @dataclass(frozen=True)
 class Bridge:
     """A bridge of Open vSwitch. interfaces: the names of those that are plugged into it."""
@@ -156,7 +161,7 @@ class Trace:
     @property
     def is_unallowed(self) -> bool:
         """Return whether it is dropped because no rule of a security group allows it."""
-        return f"@{DEFAULT_DROP} " in (self.rule or "")
+        return is_default_drop(self.rule)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ PASSING_IMAGE = ("queued", "saving", "uploading", "importing")
 BINDING_FAILED = "binding_failed"
 # How many things one request returns
 PAGE = 1000
-# Of so many servers in error the reason is asked for one by one, where the listing does not have it.
+# Where the listing has no reason, at most this many servers in error are asked for theirs one by one.
 MOST_FAULTS = 50
 
 JsonObject = Mapping[str, Any]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, Network, Port
 
@@ -54,8 +53,8 @@ def packets_of(port: Port, network: Network) -> list[Packet]:
     packets = [dhcp(port)]
     if network.distributed:
         packets += metadata(port, network)
-    if port.floating_ips:
-        packets += ping(port, network)
+    if port.outside:
+        packets += ping(port, network, port.outside)
     return packets
 
 
@@ -72,9 +71,8 @@ def metadata(port: Port, network: Network) -> list[Packet]:
     ]
 
 
-def ping(port: Port, network: Network) -> list[Packet]:
+def ping(port: Port, network: Network, outside: str) -> list[Packet]:
     """Return a guest's ping to the network of its floating IP: the flows let answers to others pass as they do this."""
-    outside = str(ip_address(int(ip_address(port.floating_ips[0])) ^ 1))
     return [
         Packet(PING, "icmp", {**way, "icmp4.type": "8", "icmp4.code": "0"})
         for way in ways(port, network, ROUTER_INTERFACE, outside)
