@@ -175,8 +175,7 @@ def error_of(boot: LoggedBoot) -> Failure:
 
 def has_failed(boot: LoggedBoot, errors: Sequence[LoggedError], followed: Sequence[FollowedFlow]) -> bool:
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
-    failures = [error for error in errors if error.own and not error.is_warning]
-    if boot.outcome is Outcome.FAILED or failures:
+    if boot.outcome is Outcome.FAILED or any(error.is_of_run for error in errors):
         return True
     return any(map(lacks_step, followed))
 

@@ -133,6 +133,11 @@ class LoggedError:
         return self.severity is Severity.WARNING
 
     @property
+    def is_of_run(self) -> bool:
+        """Return whether it is an error with an id of the run, and no warning."""
+        return self.own and not self.is_warning
+
+    @property
     def kind(self) -> ErrorKind:
         """Return what it has in common with the same error in another run."""
         return ErrorKind(self.service, self.logger, self.exception)
@@ -325,6 +330,11 @@ class Record:
     def known_errors(self) -> tuple[LoggedError, ...]:
         """Return the errors in the logs; none if the run was not followed."""
         return self.errors or ()
+
+    @property
+    def own_errors(self) -> tuple[LoggedError, ...]:
+        """Return the errors in the logs that have an id of the run."""
+        return tuple(error for error in self.known_errors if error.is_of_run)
 
     @property
     def known_agents(self) -> tuple[Agent, ...]:

@@ -81,8 +81,15 @@ def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
 
     The console is the guest's, and earlier releases recorded whatever it wrote there.
     """
-    named = [step for step in steps if isinstance(step, dict) and isinstance(step.get("step"), str)]
-    return {step["step"]: step for step in named if is_finite(step.get("uptime")) and 0 <= step["uptime"] <= longest}
+    found: dict[str, dict[str, Any]] = {}
+    for step in steps:
+        if not isinstance(step, dict):
+            continue
+        name: Any = step.get("step")
+        uptime: Any = step.get("uptime")
+        if isinstance(name, str) and is_finite(uptime) and 0 <= uptime <= longest:
+            found[name] = step
+    return found
 
 
 def status_in(step: dict[str, Any]) -> int | None:

@@ -56,8 +56,7 @@ def is_cut_off(call: Call) -> bool:
 
 def has_logged_error(case: Case, component: str) -> bool:
     """Return whether a component logged an error for the requests of the stage."""
-    errors = [error for error in case.record.errors or () if error.own and not error.is_warning]
-    return any(writer_of(error.service) == component for error in errors)
+    return component in {writer_of(error.service) for error in case.record.own_errors}
 
 
 def refusing_api(case: Case, component: str, call: Call) -> Symptom:

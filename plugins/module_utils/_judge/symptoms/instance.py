@@ -48,7 +48,9 @@ def halted_state(host: Host) -> tuple[str, str] | None:
     name, reason = state.get("name") or "", state.get("reason") or ""
     is_paused = name == "paused" and reason in HALTING
     is_off = name == "shut off" and reason in ENDING
-    return (name, reason) if is_paused or is_off or name == "crashed" else None
+    if is_paused or is_off or name == "crashed":
+        return name, reason
+    return None
 
 
 def lacks_what_is_configured(host: Host) -> bool:

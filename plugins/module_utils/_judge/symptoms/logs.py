@@ -41,7 +41,7 @@ AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException
 
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
-    logged = telling(case.record.errors or (), case.weights)
+    logged = telling(case.record.known_errors, case.weights)
     informative = [error for error in logged if is_informative(error, case.weights)]
     traced = [with_peer(error, informative, case.weights) for error in informative]
     first = first_time(traced)
@@ -56,7 +56,7 @@ def telling(logged: Sequence[LoggedError], weights: Weights) -> list[LoggedError
 
     Without such an error all warnings of the run count: there is nothing else that reports how it failed.
     """
-    failures = [error.at for error in logged if error.own and not error.is_warning]
+    failures = [error.at for error in logged if error.is_of_run]
 
     def is_near(error: LoggedError) -> bool:
         return not failures or any(0 <= at - error.at <= weights.warned_s for at in failures)
@@ -73,8 +73,10 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
 
 def first_time(errors: Sequence[LoggedError]) -> float | None:
     """Return when the first error was logged: of this run, or of anybody if the run has none."""
-    own = [error.at for error in errors if error.own and not error.is_warning]
-    return min(own or [error.at for error in errors], default=None)
+    of_run = [error.at for error in errors if error.is_of_run]
+    if of_run:
+        return min(of_run)
+    return min((error.at for error in errors), default=None)
 
 
 def with_peer(error: LoggedError, errors: Sequence[LoggedError], weights: Weights) -> LoggedError:
@@ -198,6 +200,7 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
 
 def is_out_of_room(case: Case) -> bool:
     """Return whether the first error of the run is the cloud's answer that it has no room for what was asked."""
-    own = [error for error in case.record.errors or () if error.own and not error.is_warning]
-    first = min(own, key=lambda error: error.at, default=None)
-    return first is not None and any(word in (first.exception or "") for word in NO_ROOM)
+    first = min(case.record.own_errors, key=lambda error: error.at, default=None)
+    if first is None or first.exception is None:
+        return False
+    return any(word in first.exception for word in NO_ROOM)

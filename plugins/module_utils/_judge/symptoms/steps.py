@@ -90,5 +90,4 @@ def ended_before_its_time(case: Case) -> bool:
 
 
 def first_own_error(case: Case) -> float | None:
-    times = [error.at for error in case.record.errors or () if error.own and not error.is_warning]
-    return min(times, default=None)
+    return min((error.at for error in case.record.own_errors), default=None)
