@@ -61,11 +61,18 @@ class World:
         self.breaks = [symptom.place for symptom in of_kind(Kind.LINK, symptoms) if symptom.certain]
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
         self.exonerated = exonerated(case) - halted
+        self.unwell = {symptom.component for symptom in symptoms if is_unwell(symptom)}
         self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}
-        for symptom in filter(is_failure, symptoms):
+        for symptom in filter(self.is_failure, symptoms):
             self.note_failure(symptom)
+
+    def is_failure(self, symptom: Symptom) -> bool:
+        """Return whether the run failed at a peer. At one that says itself that it is unwell, all that fail count."""
+        if symptom.kind == Kind.REACH:
+            return True
+        return symptom.kind == Kind.FAILED_AT and (symptom.own or symptom.peer in self.unwell)
 
     def note_failure(self, symptom: Symptom) -> None:
         own = self.nodes_of(symptom.component, symptom.host)
@@ -207,9 +214,9 @@ def needs(component: str | None) -> set[str]:
     return found
 
 
-def is_failure(symptom: Symptom) -> bool:
-    """Return whether the run failed at a peer."""
-    return symptom.kind == Kind.REACH or (symptom.kind == Kind.FAILED_AT and symptom.own)
+def is_unwell(symptom: Symptom) -> bool:
+    """Return whether a component shows itself that it cannot do its work."""
+    return symptom.kind == Kind.STATE or (symptom.kind == Kind.REPORT and symptom.how == How.ALARM)
 
 
 def is_cut(symptom: Symptom) -> bool:

@@ -131,6 +131,22 @@ def test_a_responsible_component_whose_peer_failed_somebody_else_is_as_likely_as
     assert named(causes(owed("nova-compute"), others, hosts=CLOUD))[0] == ("nova-compute", "c1")
 
 
+def test_who_failed_at_a_peer_that_is_unwell_waits_for_it_whoever_asked():
+    """Without an id of the run, too: the peer says itself that it cannot do its work."""
+    failed = failed_at("neutron-server", "rabbitmq", How.FULL, own=False, host="ctl")
+    changed = seen(Kind.CHANGE, "neutron-server", "ctl")
+    silent = seen(Kind.ANSWER, "neutron-server", "ctl", how=How.SILENT)
+    assert named(causes(silent, changed, failed, hosts=CLOUD))[0] == ("neutron-server", "ctl")
+    alarm = seen(Kind.REPORT, "rabbitmq", "ctl", how=How.ALARM)
+    assert named(causes(silent, changed, failed, alarm, hosts=CLOUD))[0] == ("rabbitmq", "ctl")
+
+
+def test_a_warning_of_a_peer_does_not_make_it_unwell():
+    warning = seen(Kind.REPORT, "rabbitmq", "ctl", how=How.WARNING)
+    assert world_of(warning, hosts=CLOUD).unwell == set()
+    assert world_of(state("rabbitmq", "ctl"), hosts=CLOUD).unwell == {"rabbitmq"}
+
+
 def test_a_responsible_component_on_several_hosts_that_failed_at_a_peer_is_less_likely_than_that_peer():
     hosts = [host("database1", "database"), *(host(f"ctl{number}", "neutron-server") for number in range(3))]
     failed = failed_at("neutron-server", "database", host="ctl1")
