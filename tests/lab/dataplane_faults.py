@@ -23,8 +23,8 @@ SETTINGS = "/etc/neutron/plugins/ml2/openvswitch_agent.ini"
 FAULTS = {}
 
 
-def fault(name, make, components, hosts, stage="dataplane"):
-    given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE}
+def fault(name, make, components, hosts, stage="dataplane", **more):
+    given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE, **more}
     FAULTS[name] = fault_of(name, make, stage, components, hosts, **given)
 
 
@@ -37,13 +37,13 @@ def smaller(host, mtu):
     return done(host, f"ip link set eth1 mtu {mtu}", "ip link set eth1 mtu 1500")
 
 
-def dropping(host, match):
+def dropping(host, match, bridge="br-int"):
     """A flow of nobody's in the switch, as from a test that was forgotten."""
     flow = f"priority=40000,{match}"
     return done(
         host,
-        f"ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 add-flow br-int cookie=0xbad,{flow},actions=drop",
-        "ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 del-flows br-int cookie=0xbad/-1",
+        f"ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 add-flow {bridge} cookie=0xbad,{flow},actions=drop",
+        f"ovs-ofctl -O OpenFlow10,OpenFlow13,OpenFlow15 del-flows {bridge} cookie=0xbad/-1",
     )
 
 
@@ -67,6 +67,36 @@ fault(
 fault(
     "wire-of-the-second-host-out-of-the-bridge",
     done(OTHER, "ovs-vsctl del-port br-ex eth1", "ovs-vsctl add-port br-ex eth1"),
+    f"data-network ovsdb {FIREWALL}",
+    OTHER,
+)
+
+# Over a network in tunnels
+TUNNELED = "tunneled"
+KIND, UDP_PORT = {"ovs": ("vxlan", 4789), "ovn": ("geneve", 6081)}.get(NETWORK, ("", 0))
+TUNNELS = f"ovs-vsctl --bare --columns=name find Interface type={KIND}"
+
+
+def fault_in_tunnels(name, make, components, hosts):
+    fault(name, make, components, hosts, network=TUNNELED)
+
+
+fault_in_tunnels("tunnels-and-mtu-1400-on-the-second-host", smaller(OTHER, 1400), "data-network", OTHER)
+fault_in_tunnels(
+    "tunnels-closed-on-the-first-host",
+    done(
+        COMPUTE,
+        f"for tunnel in $({TUNNELS}); do ovs-ofctl -O OpenFlow13,OpenFlow15 mod-port $(ovs-vsctl iface-to-br $tunnel)"
+        " $tunnel no-forward; done",
+        f"for tunnel in $({TUNNELS}); do ovs-ofctl -O OpenFlow13,OpenFlow15 mod-port $(ovs-vsctl iface-to-br $tunnel)"
+        " $tunnel forward; done",
+    ),
+    f"data-network ovsdb {FIREWALL}",
+    COMPUTE,
+)
+fault_in_tunnels(
+    "tunnels-dropped-on-the-second-host",
+    dropping(OTHER, f"udp,tp_dst={UDP_PORT}", "br-ex"),
     f"data-network ovsdb {FIREWALL}",
     OTHER,
 )

@@ -10,7 +10,7 @@ import json
 
 import pytest
 from breaking import Lab
-from dataplane_faults import FAULTS
+from dataplane_faults import FAULTS, KIND, TUNNELED
 from fault_runs import run_with
 from faults import COMPUTE, OTHER
 from lab_under_test import INVENTORY, NETWORK
@@ -22,6 +22,8 @@ from truths import as_markdown, compare, half_of, note
 CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
 PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
 IN_A_ROW = 10
+CREATED, NO_CONTENT = 201, 204
+OVERHEAD = {"vxlan": 50, "geneve": 58}.get(KIND)
 
 
 def run_of_two(runs, **more):
@@ -45,6 +47,25 @@ def test_two_guests_on_two_hosts_find_all_paths(runs):
 def test_two_guests_reach_each_other_across_a_router(runs):
     outcome = run_of_two(runs, dataplane_path="routed")
     assert {"second_network", "second_router_interface"} <= {line["kind"] for line in outcome.ledger}
+
+
+@pytest.fixture(scope="module")
+def tunneled(lab):
+    """A network in tunnels, which only an administrator can have here."""
+    asked = {"name": TUNNELED, "provider:network_type": KIND}
+    network = lab.admin.network.post("/networks", json={"network": asked}).json()["network"]["id"]
+    subnet = {"network_id": network, "ip_version": 4, "cidr": "192.168.77.0/24"}
+    assert lab.admin.network.post("/subnets", json={"subnet": subnet}).status_code == CREATED
+    yield
+    assert lab.admin.network.delete(f"/networks/{network}").status_code == NO_CONTENT
+
+
+@pytest.mark.usefixtures("tunneled")
+def test_two_guests_reach_each_other_in_tunnels(runs):
+    outcome = run_of_two(runs, cloud="lab-admin", network=TUNNELED)
+    sizes = {check["value"] for check in outcome.stage("dataplane")["details"]["checks"] if check["check"] == "size"}
+    # Of the 1500 bytes of a packet between the hosts, the tunnel takes its own.
+    assert sizes == {1500 - OVERHEAD}
 
 
 def test_a_wire_that_is_too_small_is_named(lab, runs):
@@ -85,6 +106,7 @@ def test_ten_runs_in_a_row_pass(runs):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=[f"{half_of('paths', name)}-{name}" for name in FAULTS])
+@pytest.mark.usefixtures("tunneled")
 def test_a_fault_is_noted(fault, lab, runs):
     outcome = run_with(lab, fault, runs)
     note(CONFUSION, compare(fault, outcome.record))

@@ -35,7 +35,7 @@ SERVICES = {
     "storage": ["ceph-mon@a", "ceph-mgr@a", "ceph-osd@0", "ceph-radosgw@rgw.a"],
 }
 SHARED = {
-    ("network", "compute"): ["openvswitch-switch", "ovs-vswitchd", "ovsdb-server"],
+    ("network", "compute"): ["openvswitch-switch", "ovs-vswitchd", "ovsdb-server", "lab-tunnels"],
     ("controller", "network", "compute", "storage"): ["ssh"],
 }
 PORTS = {
