@@ -210,6 +210,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connec
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    FIRST,
     BootDetails,
     Flavor,
     Image,
@@ -278,7 +279,7 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     """Return the request that makes the server."""
     params = stage.params
     image, network = needed(stage)
-    paths = dataplane.script_for(stage, dataplane.FIRST) if params["dataplane"] else ""
+    paths = dataplane.script_for(stage, FIRST) if params["dataplane"] else ""
     body = {
         "name": name,
         "flavorRef": flavor.id,

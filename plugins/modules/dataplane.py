@@ -199,6 +199,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.booting 
 from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    FIRST,
+    SECOND,
     BootDetails,
     DataplaneDetails,
     GuestReport,
@@ -221,7 +223,7 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     # Before the script, which would only complain of addresses.
     port = needed(stage, "second_port")
     watches = bool(stage.params["journey"])
-    paths = dataplane.script_for(stage, dataplane.SECOND, watches)
+    paths = dataplane.script_for(stage, SECOND, watches)
     server: JsonObject = {
         "name": f"{stage.run.mark}-second-server",
         "flavorRef": needed(stage, "flavor"),
@@ -282,9 +284,9 @@ def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> Non
     try:
         stage.wait("the guests to show the paths between them", look, console_pace)
     except DeadlinePassed:
-        second = guest.read(consoles.get(dataplane.SECOND, ""), nonces)
+        second = guest.read(consoles.get(SECOND, ""), nonces)
         if not guest.is_proved(second):
-            raise unproved(second, servers[dataplane.SECOND], nonces) from None
+            raise unproved(second, servers[SECOND], nonces) from None
         raise unfinished(shown) from None
 
 
@@ -313,7 +315,7 @@ def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
         return None
     first = needed(stage, "server")
     second = boot_second(stage)
-    follow_paths(stage, {dataplane.FIRST: first, dataplane.SECOND: second.id})
+    follow_paths(stage, {FIRST: first, SECOND: second.id})
     failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
     if failed:
         raise dataplane.failure_of(failed)

@@ -117,6 +117,7 @@ examine:
   sample: null
 """
 
+import dataclasses
 import functools
 import secrets
 import threading
@@ -128,13 +129,18 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents as agents_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import failed_request
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import failed_request, guest_paths
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
 from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
 from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import Capacity
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import iso_of, to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import Claims
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import DataplaneDetails
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import (
+    Claims,
+    DescribedInstance,
+    GuestPath,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.question import Endpoint, Question
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
     Agent,
@@ -239,10 +245,21 @@ def look(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | N
     if not identity:
         return None
     described = instance_module.look(askers.member, identity, askers.admin)
+    paths = ask_or_warn(module, lambda: look_at_paths(askers, run, described)) if run else None
+    described = dataclasses.replace(described, paths=paths or ())
     claims = None
     if askers.admin:
         claims = ask_or_warn(module, lambda: instance_module.claims(askers.admin, described.server))
     return bounded_copy(Instance.of(described, claims or Claims()))
+
+
+def look_at_paths(askers: Askers, run: Run, described: DescribedInstance) -> tuple[GuestPath, ...]:
+    """Return the paths between the guests of a run on which packets were lost."""
+    failed, second = run.record.failed_stage, id_of(run, "second_server")
+    if failed is None or failed.stage != StageName.DATAPLANE or second is None:
+        return ()
+    details = from_json(DataplaneDetails, failed.details, "dataplane.details")
+    return guest_paths.look(askers.admin or askers.member, described, second, details.checks or ())
 
 
 def look_at_agents(askers: Askers, module: AnsibleModule, run: Run | None) -> tuple[Agent, ...]:

@@ -12,13 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.details import NetworkDetails, PathCheck
+from .._model.details import FIRST, SECOND, NetworkDetails, PathCheck
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
 from . import guest
 from .stage import Stage
 
-FIRST, SECOND = "first", "second"
 # How long a guest waits for the other one's first answer, in tries of a second each. The first guest runs before the
 # second one is made.
 PATIENCE = {FIRST: 600, SECOND: 30}

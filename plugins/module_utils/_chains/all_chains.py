@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .._model.chain import Chain
 from .._model.record import Record
-from . import dhcp, image, metadata, ovn_gateway, ovn_port, ovs_port, ovs_router, server, volume
+from . import dhcp, guest_path, image, metadata, ovn_gateway, ovn_port, ovs_port, ovs_router, server, volume
 from .cloud import Cloud
 from .definitions import walk
 
@@ -22,6 +22,7 @@ CHAINS = (
     ovn_gateway.CHAIN,
     ovs_router.CHAIN,
     metadata.CHAIN,
+    guest_path.CHAIN,
 )
 
 

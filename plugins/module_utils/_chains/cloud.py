@@ -26,7 +26,7 @@ from .._model.facts import (
     SwitchInterface,
 )
 from .._model.host import Host, Unread
-from .._model.instance import LOCALPORT, ROUTER_INTERFACE, DescribedInstance, Network, Port, ServingPort
+from .._model.instance import ROUTER_INTERFACE, DescribedInstance, GuestPath, Network, Port, ServingPort
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
@@ -36,8 +36,6 @@ from .._record.sole import sole
 HUNG = "hung"
 # The states of units that do their work, or begin to as soon as somebody needs them
 AT_WORK = ("running", "on demand")
-# A network is carried by a physical network of one of these kinds, or in tunnels.
-PHYSICAL = ("flat", "vlan")
 # Stand for what was not read, or is not there
 NO_HOST = Host("")
 NO_FACTS = Facts(names=(), addresses=(), zone_s=None, services=())
@@ -80,6 +78,15 @@ class Cloud:
     @cached_property
     def network(self) -> Network | None:
         return self.instance.network_of(self.port) if self.instance and self.port else None
+
+    @property
+    def paths(self) -> tuple[GuestPath, ...]:
+        """Return the paths between the guests of a run on which packets are lost."""
+        return self.instance.paths if self.instance else ()
+
+    def host_of_port(self, port: Port) -> str | None:
+        """Return the host of a port of one of the guests."""
+        return self.host if port.id == self.port_id else places.second_host_of(self.record)
 
     @property
     def network_or_empty(self) -> Network:
@@ -145,10 +152,6 @@ class Cloud:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
         return [port for port in self.network_or_empty.serving if port.owner == owner]
 
-    def mac_serving(self, owner: str) -> str | None:
-        """Return the MAC address of the first port by which a service is on the instance's network."""
-        return next((port.mac for port in self.serving(owner)), None)
-
     @property
     def wants_dhcp(self) -> bool:
         return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_empty.subnets)
@@ -176,8 +179,6 @@ class Cloud:
         known = {
             **names_of_port(self.port),
             **names_of_instance(self.instance),
-            "router_mac": self.mac_serving(ROUTER_INTERFACE),
-            "localport_mac": self.mac_serving(LOCALPORT),
             "network": self.network.id if self.network else None,
             "router": self.router_id,
             "volume": self.volume_id,
@@ -289,15 +290,15 @@ class Cloud:
 
     def trace(self, packet: str) -> Trace | None:
         """Return the trace of a packet of the instance's port on its host."""
-        return self.own_trace(self.stores_of(self.host).traces, packet)
+        return self.trace_on(self.host, self.port_id, packet)
 
-    def logical_trace(self, packet: str) -> Trace | None:
-        """Return the trace of a packet of the instance's port through its network in OVN."""
-        return self.own_trace(self.databases.traces if self.databases else None, packet)
+    def trace_on(self, host: str | None, port: str | None, packet: str) -> Trace | None:
+        """Return the trace of a packet of a port on a host."""
+        return trace_in(self.stores_of(host).traces, port, packet)
 
-    def own_trace(self, traces: tuple[Trace, ...] | None, packet: str) -> Trace | None:
-        wanted = (self.port_id, packet)
-        return next((trace for trace in traces or () if (trace.port, trace.packet) == wanted), None)
+    def logical_trace(self, packet: str, port: str | None = None) -> Trace | None:
+        """Return the trace of a packet of a port, by default the instance's, through its network in OVN."""
+        return trace_in(self.databases.traces if self.databases else None, port or self.port_id, packet)
 
     @cached_property
     def database_host(self) -> str | None:
@@ -319,7 +320,7 @@ class Cloud:
     @property
     def is_on_physical_network(self) -> bool:
         """Return whether a physical network carries the port's network, and not tunnels."""
-        return self.network_or_empty.kind in PHYSICAL
+        return self.network_or_empty.is_physical
 
     def chassis_of(self, host: str | None) -> list[Chassis]:
         """Return the chassis that have registered with the name of a host."""
@@ -363,6 +364,11 @@ class Cloud:
         return [entry for entry in self.host_of(host).unread if entry.what == what]
 
 
+def trace_in(traces: tuple[Trace, ...] | None, port: str | None, packet: str) -> Trace | None:
+    wanted = (port, packet)
+    return next((trace for trace in traces or () if (trace.port, trace.packet) == wanted), None)
+
+
 def typed_facts(host: Host) -> Facts | None:
     """Return the facts of a host; None if there are none, or those that another version has written."""
     if not host.facts:
@@ -379,9 +385,6 @@ def names_of_port(port: Port | None) -> dict[str, str | None]:
         return {}
     return {
         "port": port.id,
-        "mac": port.mac,
-        "address": next(iter(port.addresses), None),
-        "outside": port.outside,
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from .._model.chain import Chain, Link, LinkState
@@ -23,7 +23,7 @@ V = TypeVar("V", bound=Hashable)
 
 @dataclass(frozen=True)
 class Found:
-    """What a check found. owner, host: where they are others than those of the definition."""
+    """What a check found. owner, host, command: where they are others than those of the definition."""
 
     state: LinkState
     found: str | None = None
@@ -32,6 +32,7 @@ class Found:
     owner: str | None = None
     host: str | None = None
     reason: str | None = None
+    command: str | None = None
 
 
 HOLDS = Found(LinkState.HOLDS)
@@ -136,7 +137,8 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
     names = {"host": host, "subject": found.subject}
-    command = definition.command.format_map(cloud.names.with_known(names)) if is_broken else None
+    by_hand = found.command or definition.command.format_map(cloud.names.with_known(names))
+    command = by_hand if is_broken else None
     return Link(
         code=definition.code,
         state=found.state,
@@ -146,16 +148,14 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
         expected=found.expected,
         found=found.found,
         command=command,
-        reader=reader_of(command, definition, cloud),
+        reader=reader_of(command, definition.on(cloud) if definition.on else host),
         reason=found.reason,
     )
 
 
-def reader_of(command: str | None, definition: LinkDefinition, cloud: Cloud) -> str | None:
+def reader_of(command: str | None, host: str | None) -> str | None:
     """Return the host to run a command on; None for a client of the API, which runs where its credentials are."""
-    if command is None or command.startswith("openstack "):
-        return None
-    return (definition.on or definition.host)(cloud)
+    return None if command is None or command.startswith("openstack ") else host
 
 
 def checked(definition: LinkDefinition, cloud: Cloud) -> Found:
@@ -178,7 +178,8 @@ def passes_logically(cloud: Cloud, packet: str) -> Found:
 def not_dropped(trace: Trace) -> Found:
     if trace.outcome != "dropped":
         return HOLDS
-    return broken(trace.rule or "no flow", subject=None if trace.table is None else f"table {trace.table}")
+    where = None if trace.table is None else f"table {trace.table}"
+    return replace(broken(trace.rule or "no flow", subject=where), command=trace.command)
 
 
 def common(values: Iterable[V | None]) -> V | None:

@@ -25,7 +25,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ovn_port import DHCP_TRACE
+from .ovn_port import FLOWS
 from .ovs_port import DEAD_VLAN, agent_links
 from .services import agents_of, is_alive
 
@@ -176,7 +176,7 @@ CHAIN = ChainDefinition(
         LinkDefinition("dhcp_process", AGENT, process, dhcp_host, "pgrep --full --list-full dnsmasq.*{network}"),
         LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),
         LinkDefinition("dhcp_wired", "neutron-l2-agent", wired, dhcp_host, "ovs-vsctl show"),
-        LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), here, DHCP_TRACE),
+        LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), here, FLOWS),
         LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, here),
         LinkDefinition("dhcp_offered", "dnsmasq", offered, dhcp_host, "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"),
         LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, here),

@@ -22,13 +22,15 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    holds_if,
+    nowhere,
     passes,
     passes_logically,
     read,
     unreadable_if,
 )
 from .dhcp import dhcp_host
-from .ovn_port import METADATA_LOGICAL_TRACE, controller, is_on_switch
+from .ovn_port import FLOWS, LOGICAL_FLOWS, controller, is_on_switch
 from .ovs_router import router_host
 from .services import is_alive
 
@@ -58,6 +60,13 @@ def agent_of(cloud: Cloud) -> str:
 
 def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None = None) -> Found:
     return broken(found, expected, owner=agent_of(cloud))
+
+
+def has_port(cloud: Cloud) -> Found:
+    """Check whether Neutron has made OVN's port for metadata. Who sees how a network is carried sees that port, too."""
+    applies_if(cloud.back_end == "ovn")
+    given(cloud.network_or_empty.kind)
+    return holds_if(bool(cloud.serving(LOCALPORT)), "none")
 
 
 def process(cloud: Cloud) -> Found:
@@ -161,6 +170,13 @@ CHAIN = ChainDefinition(
     stages=(StageName.METADATA,),
     applies=is_expected,
     links=(
+        LinkDefinition(
+            "metadata_port",
+            "neutron-server",
+            has_port,
+            nowhere,
+            "openstack port list --network {network} --device-owner network:distributed",
+        ),
         LinkDefinition("metadata_process", "neutron-metadata-agent", process, proxy_host, "pgrep --list-full haproxy"),
         LinkDefinition(
             "metadata_agent_alive", AGENT, agent_alive, proxy_host, "openstack network agent list --host {host}"
@@ -178,14 +194,14 @@ CHAIN = ChainDefinition(
             "ovn-nb-db",
             lambda cloud: passes_logically(cloud, "metadata"),
             controller,
-            METADATA_LOGICAL_TRACE,
+            LOGICAL_FLOWS,
         ),
         LinkDefinition(
             "metadata_flow",
             "ovn-controller",
             lambda cloud: passes(cloud, "metadata"),
             lambda cloud: cloud.host,
-            "ovs-appctl ofproto/trace br-int in_port=<ofport>,tcp,dl_src={mac},nw_dst=169.254.169.254,tcp_dst=80",
+            FLOWS,
         ),
         LinkDefinition(
             "metadata_asked",

@@ -25,9 +25,9 @@ from .definitions import (
     passes_logically,
 )
 from .ovn_port import (
+    FLOWS,
+    LOGICAL_FLOWS,
     NBCTL,
-    PING_LOGICAL_TRACE,
-    PING_TRACE,
     SBCTL,
     SETTINGS,
     all_mapped,
@@ -149,9 +149,9 @@ CHAIN = ChainDefinition(
             "ovn-nb-db",
             allows_ping,
             controller,
-            PING_LOGICAL_TRACE,
+            LOGICAL_FLOWS,
         ),
-        LinkDefinition("ping_flow", "ovn-controller", sends_ping, here, PING_TRACE),
+        LinkDefinition("ping_flow", "ovn-controller", sends_ping, here, FLOWS),
     ),
     subject=lambda cloud: next(iter(cloud.routers), None),
 )

@@ -349,28 +349,9 @@ def tunnels(cloud: Cloud) -> Found:
 
 NBCTL, SBCTL = "ovn-nbctl --no-leader-only", "ovn-sbctl --no-leader-only"
 SETTINGS = "ovs-vsctl get open . external-ids"
-# To be run with the number of the port on the switch
-DHCP_TRACE = (
-    "ovs-appctl ofproto/trace br-int in_port=<ofport>,udp,dl_src={mac},dl_dst=ff:ff:ff:ff:ff:ff,"
-    "nw_src=0.0.0.0,nw_dst=255.255.255.255,udp_src=68,udp_dst=67"
-)
-PING_TRACE = (
-    "ovs-appctl ofproto/trace br-int in_port=<ofport>,icmp,dl_src={mac},dl_dst={router_mac},"
-    "nw_src={address},nw_dst={outside},nw_ttl=64,icmp_type=8,icmp_code=0"
-)
-LOGICAL_TRACE = "ovn-trace --ct=new neutron-{{network}} 'inport == \"{{port}}\" && eth.src == {{mac}} && {}'"
-DHCP_LOGICAL_TRACE = LOGICAL_TRACE.format(
-    "eth.dst == ff:ff:ff:ff:ff:ff && ip4.src == 0.0.0.0 && ip4.dst == 255.255.255.255 && ip.ttl == 64 && "
-    "udp.src == 68 && udp.dst == 67"
-)
-METADATA_LOGICAL_TRACE = LOGICAL_TRACE.format(
-    "eth.dst == {localport_mac} && ip4.src == {address} && ip4.dst == 169.254.169.254 && ip.ttl == 64 && "
-    "tcp.src == 40000 && tcp.dst == 80"
-)
-PING_LOGICAL_TRACE = LOGICAL_TRACE.format(
-    "eth.dst == {router_mac} && ip4.src == {address} && ip4.dst == {outside} && ip.ttl == 64 && "
-    "icmp4.type == 8 && icmp4.code == 0"
-)
+# A trace has a command of its own; these show where its packet went where that is not known.
+FLOWS = "ovs-ofctl dump-flows br-int"
+LOGICAL_FLOWS = "ovn-sbctl --no-leader-only lflow-list neutron-{network}"
 CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"
 
 CHAIN = ChainDefinition(
@@ -462,7 +443,7 @@ CHAIN = ChainDefinition(
             "ovn-nb-db",
             lambda cloud: passes_logically(cloud, "dhcp"),
             controller,
-            DHCP_LOGICAL_TRACE,
+            LOGICAL_FLOWS,
         ),
         LinkDefinition("ovn_plugged", "ovsdb", plugged, here, "ovs-vsctl find Interface external_ids:iface-id={port}"),
         LinkDefinition(
@@ -480,7 +461,7 @@ CHAIN = ChainDefinition(
             here,
             "ovs-vsctl find Interface external_ids:iface-id={port}",
         ),
-        LinkDefinition("ovn_dhcp_flow", "ovn-controller", lambda cloud: passes(cloud, "dhcp"), here, DHCP_TRACE),
+        LinkDefinition("ovn_dhcp_flow", "ovn-controller", lambda cloud: passes(cloud, "dhcp"), here, FLOWS),
         LinkDefinition("ovn_up", "ovn-northd", up, controller, f"{NBCTL} list Logical_Switch_Port {{port}}"),
         LinkDefinition("ovn_tunnels", "ovn-controller", tunnels, here, "ovs-vsctl show"),
     ),

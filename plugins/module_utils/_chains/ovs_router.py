@@ -26,7 +26,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ovn_port import PING_TRACE, UNBOUND
+from .ovn_port import FLOWS, UNBOUND
 from .ovs_port import agent_links
 from .services import agents_of, is_alive
 
@@ -125,7 +125,7 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "router_translated", AGENT, translated, router_host, f"{NAMESPACE} iptables --table nat --list-rules"
         ),
-        LinkDefinition("ping_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "ping"), here, PING_TRACE),
+        LinkDefinition("ping_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "ping"), here, FLOWS),
     ),
     subject=lambda cloud: cloud.router_id,
 )

@@ -36,14 +36,21 @@ def open_ports(cloud: Cloud, host: str | None) -> Found:
 
 
 def bridges_of(cloud: Cloud, host: str | None) -> set[str]:
-    """Return the bridges of the physical networks that a host is configured with."""
+    """Return the bridges of the physical networks that a host is configured with, and of the network's tunnels."""
     found: set[str] = set()
     agent, switch = agent_on(cloud, "neutron-l2-agent", host), cloud.switch(host)
     if agent is not None and agent.physical:
         found.update(agent.physical.values())
     if switch is not None:
         found.update(switch.mappings.values())
+        found.update(bridge.name for bridge in switch.bridges if has_tunnels(switch, bridge, cloud))
     return found
+
+
+def has_tunnels(switch: Switch, bridge: Bridge, cloud: Cloud) -> bool:
+    """Return whether a bridge has tunnels of the kind that carries the instance's network."""
+    kind = cloud.network_or_empty.kind
+    return any(interface.kind == kind and interface.name in bridge.interfaces for interface in switch.interfaces)
 
 
 def first_cut(switch: Switch, bridge: Bridge, cloud: Cloud) -> Interface | None:

@@ -276,6 +276,9 @@ class MetadataDetails(Details):
 
 # dataplane
 
+# The guests of a run
+FIRST, SECOND = "first", "second"
+
 
 @dataclass(frozen=True)
 class PathCheck:

@@ -15,6 +15,8 @@ from .codec import Time, omitted
 
 # The owners of ports by which a network is served: of its routers, and of OVN on each host
 ROUTER_INTERFACE, LOCALPORT = "network:router_interface", "network:distributed"
+# A network is carried by a physical network of one of these kinds, or in tunnels.
+PHYSICAL = ("flat", "vlan")
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ class Port:
     subnets: Optional[tuple[str, ...]] = omitted()
     security_rules: Optional[Mapping[str, tuple[str, ...]]] = omitted()
     disabled: bool = omitted(False)
+
+    @property
+    def ipv4(self) -> Optional[str]:
+        """Return the first address of IPv4."""
+        return next((address for address in self.addresses if ":" not in address), None)
 
     @property
     def outside(self) -> Optional[str]:
@@ -98,6 +105,7 @@ class Network:
     dhcp_ports: the devices of the ports of DHCP agents. distributed: whether OVN serves it.
     routers: the ids of its routers. on_computes: whether compute hosts translate its floating IPs.
     kind, physical: how it is carried, and the physical network that carries it; only administrators see them.
+    segment: its number there or in tunnels, if it has one.
     serving: the ports by which it is served. disabled: whether its user has set it down.
     """
 
@@ -112,6 +120,16 @@ class Network:
     physical: Optional[str] = omitted()
     serving: tuple[ServingPort, ...] = omitted(())
     disabled: bool = omitted(False)
+    segment: Optional[int] = omitted()
+
+    @property
+    def is_physical(self) -> bool:
+        """Return whether a physical network carries it, and not tunnels."""
+        return self.kind in PHYSICAL
+
+    def macs_serving(self, owner: str) -> list[str]:
+        """Return the MAC addresses of the ports by which a service is on the network."""
+        return [port.mac for port in self.serving if port.owner == owner and port.mac]
 
 
 @dataclass(frozen=True)
@@ -133,8 +151,30 @@ class Claims:
 
 
 @dataclass(frozen=True)
+class GuestPath:
+    """A path from one guest of a run to the other, on which packets are lost.
+
+    check: how the guest found that. source, target: the ports, and over the networks of both. port: of TCP.
+    """
+
+    check: str
+    source: Port
+    source_network: Network
+    target: Port
+    target_network: Network
+    port: Optional[int] = omitted()
+
+    @property
+    def is_routed(self) -> bool:
+        return self.source_network.id != self.target_network.id
+
+
+@dataclass(frozen=True)
 class DescribedInstance:
-    """An instance as the API describes it. queried: when. volumes: the ids of those that are attached."""
+    """An instance as the API describes it. queried: when. volumes: the ids of those that are attached.
+
+    paths: those between it and the run's other guest on which packets are lost.
+    """
 
     queried: Time
     server: Server
@@ -142,6 +182,7 @@ class DescribedInstance:
     networks: tuple[Network, ...]
     volumes: tuple[str, ...]
     image: Optional[BootImage]
+    paths: tuple[GuestPath, ...] = omitted(())
 
     def network_of(self, port: Port) -> Network:
         return next(network for network in self.networks if network.id == port.network)

@@ -149,7 +149,8 @@ class Acl:
 class Trace:
     """The way that a packet of a port would take through the flows of Open vSwitch, or the logical flows of OVN.
 
-    packet: dhcp, metadata or ping. outcome: answered (by OVN), sent or dropped. table, rule: those that end it.
+    packet: dhcp, metadata, ping, or to_guest_ or from_guest_ with what a guest tried. outcome: answered (by OVN), sent
+    or dropped. table, rule: those that end it. command: what traces it.
     """
 
     port: str
@@ -157,6 +158,7 @@ class Trace:
     outcome: str
     table: Optional[int] = None
     rule: Optional[str] = None
+    command: Optional[str] = omitted()
 
     @property
     def is_unallowed(self) -> bool:

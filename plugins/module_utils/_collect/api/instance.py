@@ -235,6 +235,7 @@ def describe_network(cloud: Any, identity: str) -> Network:
         physical=network.get("provider:physical_network"),
         serving=tuple(describe_serving(port) for port in ports if port.id),
         disabled=network.get("admin_state_up") is False,
+        segment=network.get("provider:segmentation_id"),
     )
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, Network, Port
+from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, GuestPath, Network, Port
 
 DHCP, METADATA, PING = "dhcp", "metadata", "ping"
+# To the other guest of a run, and as it arrives there; the name of what a guest tried comes after it.
+TO_GUEST, FROM_GUEST = "to_guest_", "from_guest_"
 METADATA_ADDRESS = "169.254.169.254"
 # How Open vSwitch calls a field of OVN
 IN_SWITCH = {
@@ -28,6 +30,8 @@ IN_SWITCH = {
     "icmp4.code": "icmp_code",
 }
 
+ECHO = {"icmp4.type": "8", "icmp4.code": "0"}
+
 
 @dataclass(frozen=True)
 class Packet:
@@ -37,10 +41,10 @@ class Packet:
     protocol: str
     fields: Mapping[str, str]
 
-    def into_switch(self, ofport: int) -> str:
-        """Return it as ofproto/trace wants it, sent into a port of the switch."""
+    def into_switch(self, *entry: str) -> str:
+        """Return it as ofproto/trace wants it. entry: the port of the switch, and how the packet is carried there."""
         fields = [f"{IN_SWITCH[name]}={value}" for name, value in self.fields.items()]
-        return ",".join([f"in_port={ofport}", self.protocol, *fields])
+        return ",".join([*entry, self.protocol, *fields])
 
     def into_network(self, port: str) -> str:
         """Return it as ovn-trace wants it, sent into a logical port."""
@@ -59,30 +63,57 @@ def packets_of(port: Port, network: Network) -> list[Packet]:
 
 
 def dhcp(port: Port) -> Packet:
-    way = {"eth.src": port.mac, "eth.dst": "ff:ff:ff:ff:ff:ff", "ip4.src": "0.0.0.0", "ip4.dst": "255.255.255.255"}
-    return Packet(DHCP, "udp", {**way, "ip.ttl": "64", "udp.src": "68", "udp.dst": "67"})
+    fields = way(port.mac, "ff:ff:ff:ff:ff:ff", "0.0.0.0", "255.255.255.255")
+    return Packet(DHCP, "udp", {**fields, "udp.src": "68", "udp.dst": "67"})
 
 
 def metadata(port: Port, network: Network) -> list[Packet]:
     """Return a guest's request to OVN's metadata port, which its DHCP options name as the way there."""
     return [
-        Packet(METADATA, "tcp", {**way, "tcp.src": "40000", "tcp.dst": "80"})
-        for way in ways(port, network, LOCALPORT, METADATA_ADDRESS)
+        Packet(METADATA, "tcp", {**fields, **to_port(80)})
+        for fields in ways(port, network, LOCALPORT, METADATA_ADDRESS)
     ]
 
 
 def ping(port: Port, network: Network, outside: str) -> list[Packet]:
     """Return a guest's ping to the network of its floating IP: the flows let answers to others pass as they do this."""
-    return [
-        Packet(PING, "icmp", {**way, "icmp4.type": "8", "icmp4.code": "0"})
-        for way in ways(port, network, ROUTER_INTERFACE, outside)
-    ]
+    return [Packet(PING, "icmp", {**fields, **ECHO}) for fields in ways(port, network, ROUTER_INTERFACE, outside)]
+
+
+def leaving(path: GuestPath) -> list[Packet]:
+    """Return the packet that got lost on a path as the guest sends it; none if its next hop is unknown."""
+    hops = path.source_network.macs_serving(ROUTER_INTERFACE) if path.is_routed else [path.target.mac]
+    return between(path, TO_GUEST, path.source.mac, hops[0]) if hops else []
+
+
+def arriving(path: GuestPath) -> list[Packet]:
+    """Return the packet that got lost on a path as it comes to the host of the other guest."""
+    hops = path.target_network.macs_serving(ROUTER_INTERFACE) if path.is_routed else [path.source.mac]
+    return between(path, FROM_GUEST, hops[0], path.target.mac) if hops else []
+
+
+def between(path: GuestPath, direction: str, source_mac: str, target_mac: str) -> list[Packet]:
+    here, there = path.source.ipv4, path.target.ipv4
+    if here is None or there is None:
+        return []
+    fields = way(source_mac, target_mac, here, there)
+    name = f"{direction}{path.check}"
+    if path.port is None:
+        return [Packet(name, "icmp", {**fields, **ECHO})]
+    return [Packet(name, "tcp", {**fields, **to_port(path.port)})]
 
 
 def ways(port: Port, network: Network, by: str, to: str) -> list[dict[str, str]]:
     """Return the fields of a packet that a guest sends to an address by a serving port; none if these are unknown."""
-    macs = [serving.mac for serving in network.serving if serving.owner == by and serving.mac]
-    addresses = [address for address in port.addresses if ":" not in address]
-    if not macs or not addresses:
+    macs, address = network.macs_serving(by), port.ipv4
+    if not macs or address is None:
         return []
-    return [{"eth.src": port.mac, "eth.dst": macs[0], "ip4.src": addresses[0], "ip4.dst": to, "ip.ttl": "64"}]
+    return [way(port.mac, macs[0], address, to)]
+
+
+def way(source_mac: str, target_mac: str, source: str, target: str) -> dict[str, str]:
+    return {"eth.src": source_mac, "eth.dst": target_mac, "ip4.src": source, "ip4.dst": target, "ip.ttl": "64"}
+
+
+def to_port(port: int) -> dict[str, str]:
+    return {"tcp.src": "40000", "tcp.dst": str(port)}

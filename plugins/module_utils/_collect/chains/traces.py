@@ -7,11 +7,15 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from ..._model.instance import DescribedInstance
-from ..._model.stores import Switch, Trace
+from ..._model.instance import DescribedInstance, GuestPath, Network, Port
+from ..._model.stores import Bridge, Interface, Switch, Trace
+from ..._record.sole import sole
 from ..commands import Host
-from .packets import DHCP, Packet, packets_of
+from .packets import DHCP, Packet, arriving, leaving, packets_of
 
 ANSWERED, SENT, DROPPED = "answered", "sent", "dropped"
 # A line of a trace about a table: its number, and the flow in it that matches
@@ -32,36 +36,157 @@ DECIDES, CARRIES_OUT = "_acl_eval", "_acl_action"
 LONGEST_RULE = 200
 
 
+@dataclass(frozen=True)
+class Entry:
+    """Where packets come into a switch. carried: how, such as dl_vlan=7; empty for those of a port's own guest."""
+
+    bridge: str
+    ofport: int
+    carried: str = ""
+
+    def of(self, packet: Packet) -> str:
+        """Return a packet that comes in here, as ofproto/trace wants it."""
+        return packet.into_switch(f"in_port={self.ofport}", *filter(None, [self.carried]))
+
+
+@dataclass(frozen=True)
+class Question:
+    """A packet to be traced, for a port. receiver: the interface that has to get it; None where any will do."""
+
+    port: str
+    packet: Packet
+    entry: Entry
+    receiver: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        # The names of interfaces tell whether it got there, not the numbers of the datapath.
+        options = ("--names",) if self.receiver else ()
+        return ("ovs", "ovs-appctl", "ofproto/trace", *options, self.entry.bridge, self.entry.of(self.packet))
+
+
 def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace, ...]:
-    """Return the traces of the packets of each port of an instance that is on this host."""
-    found: list[Trace | None] = []
-    for port in instance.ports:
-        interface = switch.interface_of([port.id])
-        bridge = switch.bridge_of(interface.name) if interface else None
-        if interface is None or bridge is None or not interface.ofport or interface.ofport < 1:
-            continue
-        for packet in packets_of(port, instance.network_of(port)):
-            words = ("ovs", "ovs-appctl", "ofproto/trace", bridge.name, packet.into_switch(interface.ofport))
-            found.append(host.attempt(f"the trace of {in_words(packet)}", traced, words, port.id, packet.name))
+    """Return the traces of the packets of an instance through the switch of this host."""
+    questions = [*of_instance(switch, instance), *of_paths(switch, instance)]
+    found = [host.attempt(f"the trace of {in_words(question.packet)}", traced, question) for question in questions]
     return tuple(filter(None, found))
 
 
+def of_instance(switch: Switch, instance: DescribedInstance) -> Iterator[Question]:
+    """Return the first packets of each port of an instance that is on this host."""
+    for port in instance.ports:
+        entry = entry_of(switch, port.id)
+        if entry is not None:
+            for packet in packets_of(port, instance.network_of(port)):
+                yield Question(port.id, packet, entry)
+
+
+def of_paths(switch: Switch, instance: DescribedInstance) -> Iterator[Question]:
+    """Return the packets that got lost between guests, as they leave this host or arrive here."""
+    for path in instance.paths:
+        entry = entry_of(switch, path.source.id)
+        receiver = switch.interface_of([path.target.id])
+        if entry is not None:
+            yield from of_departure(path, entry, receiver)
+        elif receiver is not None:
+            yield from of_arrival(switch, path, receiver)
+
+
+def of_departure(path: GuestPath, entry: Entry, receiver: Interface | None) -> Iterator[Question]:
+    """Return the packet of a guest on this host. receiver: the interface of the other guest, if it is here, too."""
+    # A router may be on another host.
+    must_get_to = None if receiver is None or path.is_routed else receiver.name
+    for packet in leaving(path):
+        yield Question(path.source.id, packet, entry, must_get_to)
+
+
+def of_arrival(switch: Switch, path: GuestPath, receiver: Interface) -> Iterator[Question]:
+    """Return the packet of a guest on another host, as it comes in here."""
+    integration = switch.bridge_of(receiver.name)
+    if integration is None:
+        return
+    entry = arrival(switch, path.target_network, integration)
+    if entry is None:
+        return
+    for packet in arriving(path):
+        yield Question(path.target.id, packet, entry, receiver.name)
+
+
+def entry_of(switch: Switch, port: str) -> Entry | None:
+    """Return where the packets of a port come into its switch; None if the port is not there."""
+    interface = switch.interface_of([port])
+    return entry_by(switch, interface) if interface else None
+
+
+def entry_by(switch: Switch, interface: Interface, carried: str = "") -> Entry | None:
+    bridge = switch.bridge_of(interface.name)
+    if bridge is None or not interface.ofport or interface.ofport < 1:
+        return None
+    return Entry(bridge.name, interface.ofport, carried)
+
+
+def arrival(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
+    """Return where a network's packets from other hosts come into a switch; None if that cannot be told."""
+    if network.is_physical:
+        return by_device(switch, network, integration)
+    return by_tunnel(switch, network, integration)
+
+
+def by_tunnel(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
+    tunnels = [interface for interface in switch.interfaces if interface.kind == network.kind]
+    if not tunnels:
+        return None
+    # OVN's own tunnels have numbers of its ports in each packet, which Neutron does not know.
+    if tunnels[0].name in integration.interfaces:
+        return None
+    return entry_by(switch, tunnels[0], f"tun_id={network.segment}")
+
+
+def by_device(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
+    device = device_of(switch, network, integration)
+    if device is None:
+        return None
+    carried = "" if network.segment is None else f"dl_vlan={network.segment}"
+    return entry_by(switch, device, carried)
+
+
+def device_of(switch: Switch, network: Network, integration: Bridge) -> Interface | None:
+    """Return the device of the bridge of a physical network: of OVN's mapping, or of the only bridge with a device."""
+    by_bridge: dict[str, Interface] = {}
+    for interface in switch.interfaces:
+        bridge = None if interface.kind else switch.bridge_of(interface.name)
+        if bridge is not None and bridge != integration:
+            by_bridge.setdefault(bridge.name, interface)
+    mapped = switch.mappings.get(network.physical or "")
+    if mapped is None:
+        return sole(by_bridge.values())
+    return by_bridge.get(mapped)
+
+
 def in_words(packet: Packet) -> str:
-    return "DHCP" if packet.name == DHCP else packet.name
+    return "DHCP" if packet.name == DHCP else packet.name.replace("_", " ")
 
 
-def traced(host: Host, words: tuple[str, ...], port: str, packet: str) -> Trace:
-    return parsed(host.ask(*words), port, packet)
+def traced(host: Host, question: Question) -> Trace:
+    trace = parsed(host.ask(*question.words), question.port, question.packet.name, question.receiver)
+    return replace(trace, command=command_of(question.words))
 
 
-def parsed(text: str, port: str, packet: str) -> Trace:
-    """Return the outcome of a trace, and the flow that ends it."""
+def command_of(words: Sequence[str]) -> str:
+    """Return what is asked of a part of the platform, its first word, as a command for a shell."""
+    return shlex.join(words[1:])
+
+
+def parsed(text: str, port: str, packet: str, receiver: str | None = None) -> Trace:
+    """Return the outcome of a trace, and the flow that ends it. receiver: the interface that has to get the packet."""
     actions = ACTIONS.findall(text)
     if not actions:
         raise ValueError(text[:LONGEST_RULE])
     if BY_CONTROLLER.search(text):
         return Trace(port, packet, ANSWERED)
-    if actions[-1] != "drop":
+    # A switch that has not learned an address sends its packets to all ports.
+    is_sent = gets_to(receiver, actions) if receiver else actions[-1] != "drop"
+    if is_sent:
         return Trace(port, packet, SENT)
     steps = list(filter(None, map(TABLE.match, text.splitlines())))
     if not steps:
@@ -69,21 +194,32 @@ def parsed(text: str, port: str, packet: str) -> Trace:
     return Trace(port, packet, DROPPED, int(steps[-1]["table"]), steps[-1]["rule"][:LONGEST_RULE])
 
 
+def gets_to(interface: str, actions: list[str]) -> bool:
+    name = re.compile(rf"(?<![\w.-]){re.escape(interface)}(?![\w.-])")
+    return any(map(name.search, actions))
+
+
 def read_logical(host: Host, instance: DescribedInstance) -> tuple[Trace, ...]:
-    """Return the traces of the packets of each port of an instance through its network in OVN."""
-    found: list[Trace | None] = []
-    for port in instance.ports:
-        network = f"neutron-{port.network}"
-        for packet in packets_of(port, instance.network_of(port)):
-            # A packet of a new connection, as all of these are
-            words = ("ovn_sb", "ovn-trace", "--ct=new", network, packet.into_network(port.id))
-            what = f"OVN's trace of {in_words(packet)}"
-            found.append(host.attempt(what, traced_logically, words, port.id, packet.name))
+    """Return the traces of the packets of an instance, and of its paths to the other guest, through OVN's networks."""
+    found = [
+        host.attempt(f"OVN's trace of {in_words(packet)}", traced_logically, port, packet)
+        for port, packet in sent_by(instance)
+    ]
     return tuple(filter(None, found))
 
 
-def traced_logically(host: Host, words: tuple[str, ...], port: str, packet: str) -> Trace:
-    return parsed_logical(host.ask(*words), port, packet)
+def sent_by(instance: DescribedInstance) -> Iterator[tuple[Port, Packet]]:
+    """Return the packets of an instance and of its paths, each with the port that sends it."""
+    for port in instance.ports:
+        yield from ((port, packet) for packet in packets_of(port, instance.network_of(port)))
+    for path in instance.paths:
+        yield from ((path.source, packet) for packet in leaving(path))
+
+
+def traced_logically(host: Host, port: Port, packet: Packet) -> Trace:
+    # A packet of a new connection, as all of these are
+    words = ("ovn_sb", "ovn-trace", "--ct=new", f"neutron-{port.network}", packet.into_network(port.id))
+    return replace(parsed_logical(host.ask(*words), port.id, packet.name), command=command_of(words))
 
 
 def parsed_logical(text: str, port: str, packet: str) -> Trace:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..._act.dataplane import FIRST
 from ..._model.codec import from_json
-from ..._model.details import DataplaneDetails, PathCheck
+from ..._model.details import FIRST, DataplaneDetails, PathCheck
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import CheckStatus, StageName

@@ -21,6 +21,7 @@ CHAINS = {
     "ovs_router": "The router, from Neutron to its namespace",
     "ovn_gateway": "The router, from the switch of the host to the external network",
     "metadata": "The guest's metadata, from Nova to the guest",
+    "guest_path": "The packets between both guests",
 }
 
 
@@ -253,6 +254,11 @@ LINKS = {
     "router_translated": LinkText(
         "the router translates the floating IP", "the router has no rule for the floating IP {expected}"
     ),
+    "metadata_port": LinkText(
+        "Neutron has a port for metadata on the network",
+        "has no port for metadata on the network, as with ovn_metadata_enabled = false",
+        "has no port for metadata on the network",
+    ),
     "metadata_agent_alive": LinkText("the metadata agent reports to Neutron", "{found}"),
     "metadata_process": LinkText("a metadata proxy runs for the network", "no proxy runs for the network"),
     "metadata_wired": LinkText(
@@ -298,6 +304,26 @@ LINKS = {
         "the flows let the guest's packets to its router pass",
         "a flow drops the guest's packets to its router: {subject}, {found}",
         "a flow drops the packets to the router ({subject})",
+    ),
+    "path_logical": LinkText(
+        "OVN lets the packets between both guests pass",
+        "a logical flow drops packets between both guests: {subject}, {found}",
+        "a logical flow drops packets between both guests ({subject})",
+    ),
+    "path_tunnel": LinkText(
+        "the hosts of both guests have tunnels to each other",
+        "no tunnel to {expected}: Open vSwitch has tunnels to {found}",
+        "no tunnel to {expected}",
+    ),
+    "path_sent": LinkText(
+        "the flows let packets to the other guest out",
+        "a flow drops packets to the other guest: {subject}, {found}",
+        "a flow drops packets to the other guest ({subject})",
+    ),
+    "path_received": LinkText(
+        "the flows let packets of the other guest in",
+        "a flow drops packets of the other guest: {subject}, {found}",
+        "a flow drops packets of the other guest ({subject})",
     ),
     "metadata_flow": LinkText(
         "the flows let the guest's request for metadata pass",

@@ -59,6 +59,41 @@ def test_it_says_whether_somebody_waits_for_who_broke_the_run(call, booted, stat
     assert (result["broken"], result["to_read"]) == (broken, True)
 
 
+def other_guest(cloud, api):
+    """A second server of a run, with a port like that of the first one but for its addresses."""
+    server = {**api["admin"]["server"], "id": "second"}
+    port = {**api["admin"]["ports"][0], "id": "second-port", "device_id": "second", "mac_address": "fa:16:3e:00:00:04"}
+    port["fixed_ips"] = [{**port["fixed_ips"][0], "ip_address": "192.0.2.12"}]
+    cloud.put("servers", **server)
+    cloud.put("ports", **port)
+    return {"kind": "second_server", "id": "second", "name": "b", "created": True}
+
+
+def checked(check, source, status="failed", value=None):
+    target = {"first": "second", "second": "first"}[source]
+    return {"check": check, "source": source, "target": target, "status": status, "text": "t", "value": value}
+
+
+def test_the_paths_on_which_guests_lost_packets_are_described(call, booted, cloud, api):
+    checks = [checked("ping", "first"), checked("open", "second", value=22.0), checked("size", "first", value=1400.0)]
+    checks.append(checked("shut", "first", status="ok"))
+    second = other_guest(cloud, api)
+    as_json.put_stage(booted, as_json.stage("dataplane", "failed", resources=[second], details={"checks": checks}))
+    instance = call(module, cloud="small", run_dir=booted.directory)["instance"]
+    ours, paths = instance["ports"][0]["id"], instance["paths"]
+    ends = [(path["check"], path["source"]["id"], path["target"]["id"], path.get("port")) for path in paths]
+    # No switch drops a packet for its size.
+    assert ends == [("ping", ours, "second-port", None), ("open", "second-port", ours, 22)]
+
+
+@pytest.mark.parametrize("status", ["ok", "failed"])
+def test_without_a_lost_packet_the_other_guest_is_not_asked_about(call, booted, cloud, api, status):
+    checks = [checked("ping", "first", status="ok"), checked("size", "first", status, 1400.0)]
+    second = other_guest(cloud, api)
+    as_json.put_stage(booted, as_json.stage("dataplane", status, resources=[second], details={"checks": checks}))
+    assert "paths" not in call(module, cloud="small", run_dir=booted.directory)["instance"]
+
+
 def test_check_mode_files_nothing(call, booted, server_id):
     result = call(module, check=True, cloud="small", run_dir=booted.directory)
     assert result["instance"]["server"]["id"] == server_id

@@ -13,7 +13,8 @@ import subprocess
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane as module
-from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplane import FIRST, SECOND, Doors
+from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplane import Doors
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import FIRST, SECOND
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
 from tree import RECORDED
 

@@ -80,6 +80,15 @@ def with_uplink_that_drops(record: Json) -> None:
     uplink["drops"] = "incoming packets"
 
 
+def with_tunnel_that_drops(record: Json) -> None:
+    """Have the network in tunnels, of which the first one drops what it should send."""
+    record["instance"]["networks"][0]["kind"] = "vxlan"
+    agent(record, L2, HERE).update(tunnels=["vxlan"])
+    switch = host(record, HERE)["stores"]["switch"]
+    switch["bridges"].append({"name": "br-tun", "datapath": "netdev", "fail_mode": None, "interfaces": ["vxlan-1"]})
+    switch["interfaces"].append({"name": "vxlan-1", "kind": "vxlan", "ofport": 2, "drops": "outgoing packets"})
+
+
 def dead_vlan(record: Json) -> None:
     interface(record)["tag"] = 4095
 
@@ -103,6 +112,7 @@ BREAKS = [
     (disabled, "agent_alive", L2, HERE),
     (unpatched, "agent_patches", L2, HERE),
     (with_uplink_that_drops, "ports_open", "ovsdb", HERE),
+    (with_tunnel_that_drops, "ports_open", "ovsdb", HERE),
     (binding_failed, "ovs_bound", "neutron-server", None),
     (unplugged, "ovs_plugged", "ovsdb", HERE),
     (dead_vlan, "ovs_tagged", L2, HERE),

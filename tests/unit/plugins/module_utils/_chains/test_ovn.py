@@ -93,7 +93,7 @@ def without_a_rule(record: Json) -> None:
 def with_logical_drop(packet: str, rule: str) -> Callable[[Json], None]:
     def change(record: Json) -> None:
         trace = next(trace for trace in databases(record)["traces"] if trace["packet"] == packet)
-        trace.update(outcome="dropped", table=8, rule=rule)
+        trace.update(outcome="dropped", table=8, rule=rule, command="ovn-trace --ct=new")
 
     return change
 
@@ -241,6 +241,25 @@ def test_a_host_whose_stores_were_not_read_breaks_nothing():
     assert LinkState.UNREADABLE in {link.state for link in chain.links}
 
 
+def test_a_network_without_a_port_for_metadata_is_of_neutron_server() -> None:
+    def without(record: Json) -> None:
+        record["instance"]["networks"][0]["serving"] = []
+
+    link = chains_of(without)["metadata"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.reader) == ("metadata_port", "neutron-server", None)
+    assert link.command == f"openstack port list --network {NETWORK} --device-owner network:distributed"
+
+
+def test_a_port_for_metadata_may_be_hidden_from_who_is_no_administrator() -> None:
+    def hidden(record: Json) -> None:
+        record["instance"]["networks"][0]["serving"] = []
+        del record["instance"]["networks"][0]["kind"]
+
+    states = {link.code: link.state for link in chains_of(hidden)["metadata"].links}
+    assert states["metadata_port"] is LinkState.NOT_APPLICABLE
+
+
 def test_a_missing_metadata_interface_is_of_the_metadata_agent():
     def removed(record: Json) -> None:
         ports = {port["id"] for port in record["instance"]["networks"][0]["serving"]}
@@ -287,10 +306,15 @@ def test_logical_flow_that_drops_is_quoted_and_shown_by_a_command():
     link = chains_of(with_logical_drop("dhcp", FOREIGN))["ovn_port"].broken
     assert link is not None
     assert links.broken(link)[0] == f"a logical flow drops the guest's DHCP request: table 8, {FOREIGN}"
-    mac = HEALTHY["instance"]["ports"][0]["mac"]
-    assert link.command == (
-        f'ovn-trace --ct=new neutron-{NETWORK} \'inport == "{PORT}" && eth.src == {mac} && '
-        "eth.dst == ff:ff:ff:ff:ff:ff && ip4.src == 0.0.0.0 && ip4.dst == 255.255.255.255 && ip.ttl == 64 && "
-        "udp.src == 68 && udp.dst == 67'"
-    )
-    assert link.reader == "controller1"
+    assert (link.command, link.reader) == ("ovn-trace --ct=new", "controller1")
+
+
+def test_logical_flow_of_an_older_record_is_shown_in_its_network() -> None:
+    def older(record: Json) -> None:
+        with_logical_drop("dhcp", FOREIGN)(record)
+        for trace in databases(record)["traces"]:
+            trace.pop("command", None)
+
+    link = chains_of(older)["ovn_port"].broken
+    assert link is not None
+    assert link.command == f"ovn-sbctl --no-leader-only lflow-list neutron-{NETWORK}"

@@ -147,8 +147,7 @@ def test_a_flow_that_drops_the_packets_to_the_router_breaks_its_chain_on_the_hos
     assert link is not None
     assert (link.code, link.owner, link.host) == ("ping_flow", "neutron-l2-agent", "compute1")
     assert links.broken(link)[0] == "a flow drops the guest's packets to its router: table 0, icmp, priority 65000"
-    # By hand the packet goes where the one of the trace went: beside the floating IP, 10.68.21.64.
-    assert "nw_dst=10.68.21.65," in (link.command or "")
+    assert link.command == "ovs-ofctl dump-flows br-int"
 
 
 def on_standby(record: Json) -> None:

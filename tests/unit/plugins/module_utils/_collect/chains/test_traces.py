@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What OVN says of packets that a guest would send: its words were recorded on a lab, for ports in these states."""
+"""What OVN and Open vSwitch say of packets of a guest: recorded on a lab, for ports in these states."""
 
 from __future__ import annotations
 
@@ -10,19 +10,33 @@ from dataclasses import replace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import traces
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains.packets import packets_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains.packets import (
+    arriving,
+    leaving,
+    packets_of,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import (
     LOCALPORT,
     ROUTER_INTERFACE,
+    DescribedInstance,
+    GuestPath,
     Network,
     Port,
+    Server,
     ServingPort,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import Trace
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import Bridge, Interface, Switch, Trace
 from tree import RECORDED
 
-PARTS = re.split(r"^=== (.+)\n", (RECORDED / "commands/ovn-trace.txt").read_text(), flags=re.MULTILINE)
-TEXTS = dict(zip(PARTS[1::2], PARTS[2::2], strict=True))
+
+def texts_in(name):
+    """The answers in a recording, by what was asked."""
+    parts = re.split(r"^=== (.+)\n", (RECORDED / "commands" / name).read_text(), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+TEXTS = texts_in("ovn-trace.txt")
+ARRIVING = texts_in("ofproto-trace.txt")
 EVAL = "ls_in_acl_eval: reg0[9] == 1 && "
 
 
@@ -99,3 +113,118 @@ def test_no_packet_is_made_up_for_what_a_port_does_not_have(port, network, names
 def test_network_that_ovn_does_not_know_is_no_drop():
     with pytest.raises(ValueError, match='unknown datapath "neutron-xx"'):
         traces.parsed_logical('unknown datapath "neutron-xx"\n', "p", "dhcp")
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "table", "rule"),
+    [
+        ("arrives in a tunnel", "sent", None, None),
+        ("arrives in a tunnel at a shut port", "dropped", 93, "priority 0, cookie 0xef721b48641d590b"),
+        ("arrives in a tunnel of another network", "dropped", 4, "priority 0, cookie 0x53833a53f4a148d7"),
+        ("arrives in a tunnel and a foreign flow", "dropped", 0, "icmp, priority 40000, cookie 0xbad"),
+    ],
+)
+def test_a_packet_arrives_if_it_gets_to_the_interface_of_its_guest(name, outcome, table, rule):
+    assert traces.parsed(ARRIVING[name], "p", "x", "tapb26ea1a5-f4") == Trace("p", "x", outcome, table, rule)
+
+
+def test_a_packet_that_gets_to_another_interface_alone_does_not_arrive():
+    text = ARRIVING["arrives in a tunnel"]
+    for other in ("tapb26ea1a5", "tapb26ea1a5-f4-2", "pb26ea1a5-f4"):
+        assert traces.parsed(text, "p", "x", other).outcome == "dropped"
+
+
+# Paths between guests
+
+OTHER = replace(PORT, id="4d", mac="fa:16:3e:00:00:04", addresses=("192.0.2.12",), host="compute2", floating_ips=())
+VLAN = replace(NETWORK, kind="vlan", physical="public", segment=7)
+TUNNELED = replace(NETWORK, kind="vxlan", segment=9)
+PING = GuestPath("ping", PORT, VLAN, OTHER, VLAN)
+KNOCK = replace(PING, check="open", port=22)
+SERVER = Server("5d", "s", "ACTIVE", "p", "compute1", "h", "2026-11-28T00:00:00Z", 1, 128, 1)
+HOST = Switch(
+    settings={},
+    bridges=(
+        Bridge("br-int", "netdev", None, ("tap4d", "int-br-ex", "patch-tun")),
+        Bridge("br-ex", "netdev", None, ("phy-br-ex", "eth1")),
+        Bridge("br-tun", "netdev", None, ("patch-int", "vxlan-1")),
+    ),
+    interfaces=(
+        Interface("tap4d", "", 5, port="4d"),
+        Interface("int-br-ex", "patch", 1, peer="phy-br-ex"),
+        Interface("phy-br-ex", "patch", 2, peer="int-br-ex"),
+        Interface("eth1", "", 1),
+        Interface("vxlan-1", "vxlan", 3, remote="192.0.2.101"),
+    ),
+)
+
+
+def asked(switch, path):
+    """The packets that are traced on a switch for a path, each with the interface that has to get it."""
+    instance = DescribedInstance(0.0, SERVER, (), (path.source_network,), (), None, (path,))
+    return [(question.words[3:], question.receiver) for question in traces.of_paths(switch, instance)]
+
+
+def switch_of(port):
+    """The switch of the host that has this port instead."""
+    return replace(HOST, interfaces=tuple(replace(one, port=one.port and port) for one in HOST.interfaces))
+
+
+def test_a_ping_is_traced_out_of_one_host_and_into_the_other():
+    packet = "icmp,dl_src=fa:16:3e:00:00:01,dl_dst=fa:16:3e:00:00:04,nw_src=192.0.2.9,nw_dst=192.0.2.12,nw_ttl=64"
+    assert asked(switch_of("1d"), PING) == [(("br-int", f"in_port=5,{packet},icmp_type=8,icmp_code=0"), None)]
+    assert asked(HOST, PING) == [
+        (("--names", "br-ex", f"in_port=1,dl_vlan=7,{packet},icmp_type=8,icmp_code=0"), "tap4d")
+    ]
+
+
+def test_a_knock_at_a_port_is_traced_with_that_port():
+    ((words, _receiver),) = asked(HOST, KNOCK)
+    assert words[-1].startswith("in_port=1,dl_vlan=7,tcp,")
+    assert words[-1].endswith(",tcp_src=40000,tcp_dst=22")
+
+
+def test_packets_in_a_tunnel_come_in_there():
+    ((words, _receiver),) = asked(HOST, replace(PING, source_network=TUNNELED, target_network=TUNNELED))
+    assert words[:2] == ("--names", "br-tun")
+    assert words[2].startswith("in_port=3,tun_id=9,icmp,")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # OVN's tunnels are on the integration bridge, and have numbers of its own in their packets.
+        lambda host: replace(host, bridges=(Bridge("br-int", "netdev", None, ("tap4d", "vxlan-1")),)),
+        lambda host: replace(host, interfaces=host.interfaces[:1]),
+    ],
+)
+def test_where_packets_come_in_may_be_unknown(change):
+    assert asked(change(HOST), replace(PING, source_network=TUNNELED, target_network=TUNNELED)) == []
+
+
+def test_of_two_bridges_with_a_device_only_a_mapping_tells_which_it_is():
+    second = Bridge("br-two", "netdev", None, ("eth2",))
+    host = replace(HOST, bridges=(*HOST.bridges, second), interfaces=(*HOST.interfaces, Interface("eth2", "", 6)))
+    assert asked(host, PING) == []
+    mapped = replace(host, settings={"ovn-bridge-mappings": "public:br-ex,other:br-two"})
+    assert len(asked(mapped, PING)) == 1
+
+
+def test_a_router_stands_between_two_networks():
+    other = replace(VLAN, id="ef", segment=8, serving=(ServingPort("6d", ROUTER_INTERFACE, "fa:16:3e:00:00:06"),))
+    routed = replace(PING, target_network=other)
+    ends = [
+        (packet.fields["eth.src"][-1], packet.fields["eth.dst"][-1]) for packet in leaving(routed) + arriving(routed)
+    ]
+    assert ends == [("1", "3"), ("6", "4")]
+    assert leaving(replace(routed, source_network=replace(VLAN, serving=()))) == []
+
+
+def test_on_one_host_a_packet_has_to_get_from_one_guest_to_the_other():
+    both = replace(
+        HOST,
+        bridges=(replace(HOST.bridges[0], interfaces=("tap1d", *HOST.bridges[0].interfaces)), *HOST.bridges[1:]),
+        interfaces=(Interface("tap1d", "", 4, port="1d"), *HOST.interfaces),
+    )
+    ((words, receiver),) = asked(both, PING)
+    assert (words[:2], receiver) == (("--names", "br-int"), "tap4d")

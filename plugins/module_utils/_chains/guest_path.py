@@ -1,0 +1,90 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How packets get from one guest of a run to the other: out of its host, and into that of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from .._collect.chains.packets import FROM_GUEST, TO_GUEST
+from .._model.chain import LinkState
+from .._model.instance import GuestPath, Port
+from .._model.words import StageName
+from .cloud import Cloud
+from .definitions import ChainDefinition, Found, LinkDefinition, given, holds_if, listed, not_dropped, nowhere
+from .ovn_port import FLOWS, LOGICAL_FLOWS, controller
+
+# What carries the packets of a host's guests, by the back end of Neutron
+CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
+
+
+def carrier(cloud: Cloud) -> str | None:
+    return CARRIERS.get(cloud.back_end or "")
+
+
+def has_tunnels(cloud: Cloud) -> Found:
+    """Check whether the hosts of both guests have tunnels to each other, if tunnels carry the network."""
+    return first_broken(tunnel_of(cloud, path) for path in cloud.paths)
+
+
+def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
+    if path.is_routed or path.target_network.kind is None or path.target_network.is_physical:
+        return None
+    here, there = cloud.host_of_port(path.source), cloud.host_of_port(path.target)
+    switch = cloud.switch(here)
+    if switch is None or there is None or here == there:
+        return None
+    remotes = [tunnel.remote for tunnel in switch.interfaces if tunnel.remote and not tunnel.error]
+    is_there = there in map(cloud.host_at, remotes)
+    return replace(holds_if(is_there, listed(remotes), there), host=here, owner=carrier(cloud))
+
+
+def sent(cloud: Cloud) -> Found:
+    """Check whether the flows of the guest's host let a packet out."""
+    return first_broken(on_host(cloud, path.source, TO_GUEST + path.check) for path in cloud.paths)
+
+
+def received(cloud: Cloud) -> Found:
+    """Check whether the flows of the other guest's host let a packet in."""
+    return first_broken(on_host(cloud, path.target, FROM_GUEST + path.check) for path in cloud.paths)
+
+
+def on_host(cloud: Cloud, port: Port, packet: str) -> Found | None:
+    """Return what the flows of a port's host do with a packet; None if it was not traced there."""
+    host = cloud.host_of_port(port)
+    trace = cloud.trace_on(host, port.id, packet)
+    return replace(not_dropped(trace), host=host, owner=carrier(cloud)) if trace else None
+
+
+def passed_logically(cloud: Cloud) -> Found:
+    """Check whether the logical flows of OVN let a packet pass from one guest to the other."""
+    return first_broken(in_ovn(cloud, path) for path in cloud.paths)
+
+
+def in_ovn(cloud: Cloud, path: GuestPath) -> Found | None:
+    trace = cloud.logical_trace(TO_GUEST + path.check, path.source.id)
+    return not_dropped(trace) if trace else None
+
+
+def first_broken(found: Iterable[Found | None]) -> Found:
+    """Return the first path's state that does not hold, or that of any."""
+    known = list(filter(None, found))
+    for each in known:
+        if each.state is LinkState.BROKEN:
+            return each
+    return given(known[0] if known else None)
+
+
+CHAIN = ChainDefinition(
+    name="guest_path",
+    stages=(StageName.DATAPLANE,),
+    applies=lambda cloud: bool(cloud.paths) and bool(cloud.stores),
+    links=(
+        LinkDefinition("path_logical", "ovn-nb-db", passed_logically, controller, LOGICAL_FLOWS),
+        LinkDefinition("path_tunnel", "neutron-l2-agent", has_tunnels, nowhere, "ovs-vsctl show"),
+        LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
+        LinkDefinition("path_received", "neutron-l2-agent", received, nowhere, FLOWS),
+    ),
+)

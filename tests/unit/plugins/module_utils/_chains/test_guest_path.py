@@ -1,0 +1,125 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chain between two guests of a real run, in which a foreign flow on the second one's host dropped its pings."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from tree import RECORDED
+
+Json = dict[str, Any]
+Change = Callable[[Json], None]
+DROPPED: Json = json.loads((RECORDED / "chains" / "guest_path.json").read_text())
+RULE = "icmp, priority 40000, cookie 0xbad"
+FIRST, SECOND = "compute1", "compute2"
+ADDRESSES = {FIRST: "10.71.16.14", SECOND: "10.71.16.15"}
+
+
+def chain_of(*changes: Change) -> Chain:
+    record = copy.deepcopy(DROPPED)
+    for change in changes:
+        change(record)
+    (chain,) = walked(from_json(Record, record), "dataplane")
+    return chain
+
+
+def broken_by(*changes: Change) -> Link:
+    link = chain_of(*changes).broken
+    assert link is not None
+    assert all(text and "None" not in text and "{" not in text for text in links.broken(link))
+    return link
+
+
+def host(record: Json, name: str) -> Json:
+    found: Json = next(one for one in record["hosts"] if one["host"] == name)
+    return found
+
+
+def traces(record: Json, name: str) -> list[Json]:
+    found: list[Json] = host(record, name)["stores"]["traces"]
+    return found
+
+
+def sent(record: Json) -> None:
+    for trace in traces(record, SECOND):
+        trace.update(outcome="sent", table=None, rule=None)
+
+
+def lost_on_arrival(record: Json) -> None:
+    (trace,) = (one for one in traces(record, FIRST) if one["packet"] == "from_guest_ping")
+    trace.update(outcome="dropped", table=0, rule=RULE)
+
+
+def untraced(record: Json) -> None:
+    for name in (FIRST, SECOND):
+        traces(record, name).clear()
+
+
+def tunnels_to(*remotes: str) -> Change:
+    """Have the network in tunnels, and those of the second guest's host to these addresses."""
+
+    def change(record: Json) -> None:
+        for path in record["instance"]["paths"]:
+            path["target_network"]["kind"] = "vxlan"
+        switch = host(record, SECOND)["stores"]["switch"]
+        tunnel = {"name": "vxlan-1", "kind": "vxlan", "ofport": 3, "local": ADDRESSES[SECOND]}
+        switch["interfaces"] += [{**tunnel, "remote": remote} for remote in remotes]
+
+    return change
+
+
+def test_a_foreign_flow_is_quoted_on_the_host_that_it_is_on() -> None:
+    link = broken_by()
+    assert (link.code, link.owner, link.host) == ("path_sent", "neutron-l2-agent", SECOND)
+    assert links.broken(link)[0] == f"a flow drops packets to the other guest: table 0, {RULE}"
+
+
+def test_the_trace_is_shown_as_it_was_made_and_where() -> None:
+    link = broken_by()
+    (trace,) = (one for one in traces(DROPPED, SECOND) if one["packet"] == "to_guest_ping")
+    assert trace["command"].startswith("ovs-appctl ofproto/trace br-int in_port=")
+    assert (link.command, link.reader) == (trace["command"], SECOND)
+
+
+def test_a_packet_that_leaves_one_host_may_be_dropped_on_the_other() -> None:
+    link = broken_by(sent, lost_on_arrival)
+    assert (link.code, link.owner, link.host) == ("path_received", "neutron-l2-agent", FIRST)
+    assert links.broken(link)[0] == f"a flow drops packets of the other guest: table 0, {RULE}"
+    assert (link.command or "").startswith("ovs-appctl ofproto/trace --names br-ex in_port=")
+
+
+def test_flows_that_let_all_pass_hold() -> None:
+    states = {link.code: link.state for link in chain_of(sent).links}
+    assert states == {
+        "path_logical": LinkState.NOT_APPLICABLE,
+        "path_tunnel": LinkState.NOT_APPLICABLE,
+        "path_sent": LinkState.HOLDS,
+        "path_received": LinkState.HOLDS,
+    }
+
+
+def test_what_was_not_traced_does_not_count() -> None:
+    assert {link.state for link in chain_of(untraced).links} == {LinkState.NOT_APPLICABLE}
+
+
+def test_a_missing_tunnel_to_the_other_host_breaks_the_path() -> None:
+    link = broken_by(sent, tunnels_to("192.0.2.9"))
+    assert (link.code, link.owner, link.host) == ("path_tunnel", "neutron-l2-agent", SECOND)
+    assert links.broken(link)[0] == f"no tunnel to {FIRST}: Open vSwitch has tunnels to 192.0.2.9"
+    assert chain_of(sent, tunnels_to("192.0.2.9", ADDRESSES[FIRST])).broken is None
+
+
+def test_without_a_lost_packet_there_is_no_chain() -> None:
+    record = copy.deepcopy(DROPPED)
+    record["instance"]["paths"] = []
+    assert walked(from_json(Record, record), "dataplane") == ()
