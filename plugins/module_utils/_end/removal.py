@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -26,7 +28,7 @@ from .._record.errors import DeadlinePassed, StageError
 from .._record.ledger import Entry
 from .._record.masking import bounded_copy
 from .._record.run import Run
-from .._record.waiting import Deadline, Look, wait_until
+from .._record.waiting import Deadline, Look, usual_pace, wait_until
 from . import accounts
 
 # Seconds to look for the result of a request without an answer, if the request is not older than OLD
@@ -40,6 +42,10 @@ BUSY = 10
 PAUSE = 1
 # The seconds for which a refused token may be the trouble of the service that looks at it
 DOUBT = 10
+# A server needs some seconds to go: in the first of them it is looked at half as often as anything else. If it takes
+# long, the pause is this part of the wait, and never so long that a second is lost at its end.
+FIRST_SECONDS, RARER = 3, 2
+PART_OF_WAIT, LONGEST_PERIOD = 0.05, 0.8
 SOFT_DELETED = "soft_deleted"
 ATTACHMENTS_SINCE = "3.27"
 
@@ -54,12 +60,17 @@ Say = Callable[[str], None]
 
 
 class Kind(NamedTuple):
-    """How one kind of resource is read by its id, found by its name, and deleted. Those of a low level go first."""
+    """How one kind of resource is read by its id, found by its name, and deleted.
 
-    level: int
+    after: the kinds that are to be gone before it. is_prompt: whether its service has carried out a deletion by the
+    time of its answer.
+    """
+
     read: Read
     find: Find
     delete: Delete
+    after: tuple[str, ...] = ()
+    is_prompt: bool = True
 
 
 class NotThereError(Exception):
@@ -72,7 +83,7 @@ def is_from_service(exc: BaseException) -> bool:
     return bool(request_id(headers)) or "json" in headers.get("content-type", "")
 
 
-def plain(level: int, service: str, path: str, key: str) -> Kind:
+def plain(service: str, path: str, key: str) -> Kind:
     """Return a kind whose resources lie under one path, as most do."""
 
     def proxy(cloud: Any) -> Any:
@@ -91,7 +102,7 @@ def plain(level: int, service: str, path: str, key: str) -> Kind:
     def delete(cloud: Any, identity: str) -> None:
         answer_of(proxy(cloud).delete(f"{path}/{identity}"))
 
-    return Kind(level, read, find, delete)
+    return Kind(read, find, delete)
 
 
 def find_address(cloud: Any, name: str) -> list[JsonObject]:
@@ -149,30 +160,67 @@ def reservations_of(cinder: Any, volume: str) -> list[JsonObject]:
     return [attachment for attachment in own if attachment["status"] == "reserved"]
 
 
+def list_servers(cloud: Any, mark: str) -> list[JsonObject]:
+    """Return the servers of a run, and perhaps others, by their names: a plain user cannot ask Nova for several ids."""
+    servers: list[JsonObject] = answer_of(cloud.compute.get("/servers/detail", params={"name": f"^{mark}-"}))["servers"]
+    return servers
+
+
 def delete_for_good(cloud: Any, identity: str) -> None:
     """Delete a server that the cloud would keep for a while after its deletion (nova's reclaim_instance_interval)."""
     answer_of(cloud.compute.post(f"/servers/{identity}/action", json={"forceDelete": None}))
 
 
-KINDS: dict[Any, Kind] = {
-    "server": plain(0, "compute", "/servers", "server"),
-    "second_server": plain(0, "compute", "/servers", "server"),
-    "floating_ip": plain(0, "network", "/floatingips", "floatingip")._replace(find=find_address),
-    "port": plain(1, "network", "/ports", "port"),
-    "second_port": plain(1, "network", "/ports", "port"),
-    "server_group": plain(1, "compute", "/os-server-groups", "server_group")._replace(find=find_server_group),
-    "router_interface": Kind(1, read_interface, find_interface, delete_interface),
-    "second_router_interface": Kind(1, read_interface, find_interface, delete_interface),
-    "image": plain(2, "image", "/images", "image"),
-    "snapshot": plain(2, "image", "/images", "image"),
-    "volume": plain(2, "block_storage", "/volumes", "volume")._replace(delete=delete_volume),
-    "router": plain(2, "network", "/routers", "router"),
-    "subnet": plain(2, "network", "/subnets", "subnet"),
-    "second_subnet": plain(2, "network", "/subnets", "subnet"),
-    "network": plain(2, "network", "/networks", "network"),
-    "second_network": plain(2, "network", "/networks", "network"),
-    "security_group": plain(2, "network", "/security-groups", "security_group"),
-}
+def in_order(kinds: Mapping[str, Kind]) -> Mapping[Any, Kind]:
+    """Return the kinds. Each comes only after kinds above it, so that none waits for itself."""
+    above: set[str] = set()
+    for name, kind in kinds.items():
+        if not above.issuperset(kind.after):
+            raise ValueError(f"{name} is to come after {', '.join(kind.after)}: not all of them are kinds above it")
+        above.add(name)
+    return kinds
+
+
+SERVERS = ("server", "second_server")
+PORTS = ("port", "second_port")
+INTERFACES = ("router_interface", "second_router_interface")
+
+SERVER = plain("compute", "/servers", "server")._replace(is_prompt=False)
+VOLUME = plain("block_storage", "/volumes", "volume")._replace(delete=delete_volume, is_prompt=False)
+FLOATING_IP = plain("network", "/floatingips", "floatingip")._replace(find=find_address)
+SERVER_GROUP = plain("compute", "/os-server-groups", "server_group")._replace(find=find_server_group)
+IMAGE = plain("image", "/images", "image")
+PORT = plain("network", "/ports", "port")._replace(after=SERVERS)
+# Neutron takes no interface from a router as long as a floating IP is reached through it.
+INTERFACE = Kind(read_interface, find_interface, delete_interface, after=("floating_ip",))
+ROUTER = plain("network", "/routers", "router")._replace(after=("floating_ip", *INTERFACES))
+# The ports that Nova has made on a network go with their servers. A network needs none of its subnets gone.
+ON_NETWORK = (*SERVERS, *PORTS, *INTERFACES)
+SUBNET = plain("network", "/subnets", "subnet")._replace(after=ON_NETWORK)
+NETWORK = plain("network", "/networks", "network")._replace(after=ON_NETWORK)
+
+KINDS = in_order(
+    {
+        "server": SERVER,
+        "second_server": SERVER,
+        "server_group": SERVER_GROUP,
+        "floating_ip": FLOATING_IP,
+        "volume": VOLUME._replace(after=SERVERS),
+        "snapshot": IMAGE._replace(after=SERVERS),
+        # The disks of servers and volumes may be clones of it, which Ceph keeps it for.
+        "image": IMAGE._replace(after=(*SERVERS, "volume")),
+        "port": PORT,
+        "second_port": PORT,
+        "security_group": plain("network", "/security-groups", "security_group")._replace(after=(*SERVERS, *PORTS)),
+        "router_interface": INTERFACE,
+        "second_router_interface": INTERFACE,
+        "router": ROUTER,
+        "subnet": SUBNET,
+        "second_subnet": SUBNET,
+        "network": NETWORK,
+        "second_network": NETWORK,
+    }
+)
 
 
 def carries(resource: JsonObject, mark: str) -> bool:
@@ -220,9 +268,10 @@ class Removal:
         self.denied_since: float | None = None
         self.asked: float | None = None
 
-    def step(self, cloud: Any) -> None:
+    def step(self, cloud: Any, shown: JsonObject | None = None) -> None:
+        """Take the removal on. shown: the resource as a listing has it; without one it is read."""
         try:
-            resource = self._read(cloud)
+            resource = shown or self._read(cloud)
             if resource is not None:
                 self._remove(cloud, resource)
         except Exception as exc:  # also for an answer that is not JSON: the others are to be removed all the same
@@ -286,6 +335,8 @@ class Removal:
         if way is delete_for_good:
             self.doing = "it is only soft-deleted until the cloud reclaims it; its deletion for good"
         way(cloud, str(self.id))
+        if self.kind.is_prompt:
+            self._read(cloud)  # a 404 by now
 
     def _read(self, cloud: Any) -> JsonObject | None:
         """Return the resource as it is now, or None: then it is gone, or there is a reason to look again."""
@@ -359,8 +410,7 @@ def remove_all(cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say:
     if entries:
         wait_for_answer(lambda: check_project(cloud, run), deadline)
     removals, foreign = sorted_out(entries, run)
-    for of_level in by_level(removals):
-        remove_level(cloud, run, of_level, deadline, waits, say)
+    Work(cloud, run, removals, say).remove(deadline, waits)
     still_there = [removal.leftover() for removal in removals if not removal.gone]
     left = [*foreign, *still_there, *ports_left(cloud, removals)]
     # A cloud may have put a secret into any of its texts.
@@ -380,14 +430,6 @@ def sorted_out(entries: Sequence[Entry], run: Run) -> tuple[list[Removal], list[
         else:
             removals.append(Removal(entry, run.mark))
     return removals, foreign
-
-
-def by_level(removals: Iterable[Removal]) -> list[list[Removal]]:
-    """Return the removals of each level, the lowest first."""
-    levels: dict[int, list[Removal]] = {}
-    for removal in removals:
-        levels.setdefault(removal.kind.level, []).append(removal)
-    return [levels[level] for level in sorted(levels)]
 
 
 def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:
@@ -416,25 +458,67 @@ def ports_of(cloud: Any, server: str) -> list[Leftover]:
     return [Leftover("port", str(port["id"]), str(port.get("name") or port["id"]), reason) for port in own]
 
 
-def remove_level(
-    cloud: Any, run: Run, removals: list[Removal], deadline: Deadline, waits: list[Wait], say: Say
-) -> None:
-    """Remove resources that do not depend on each other, and wait for all of them together."""
+@dataclass(frozen=True)
+class Work:
+    """All removals of a run. One has its turn once all that it comes after is gone or cannot be removed."""
 
-    def look() -> Look:
-        for removal in pending(removals):
-            removal.step(cloud)
+    cloud: Any
+    run: Run
+    removals: list[Removal]
+    say: Say
+
+    def remove(self, deadline: Deadline, waits: list[Wait]) -> None:
+        try:
+            while left := self._begin():
+                look = partial(self._look, left)
+                wait_until(f"{kinds_of(left)} to be gone", look, deadline, waits, lambda _text: None, self._pace)
+        except DeadlinePassed:
+            # All that is left has its chance, out of turn; and once more, so that the reasons are true at the end.
+            for _chance in range(2):
+                self._step(pending(self.removals))
+
+    def _begin(self, others: Sequence[Removal] = ()) -> list[Removal]:
+        """Step all but others whose turn it is, or comes by that. Return those that are not gone by then."""
+        begun = list(others)
+        while new := [removal for removal in in_turn(self.removals) if removal not in begun]:
+            self._step(new)
+            begun += new
+        return in_turn(self.removals)
+
+    def _look(self, awaited: list[Removal]) -> Look:
+        self._step(pending(awaited))
+        if pending(awaited):
+            self._begin(awaited)
+        return not pending(awaited), state_of(awaited), None
+
+    def _pace(self, waited: float) -> float:
+        """Return the seconds between two looks: those at servers, as long as nothing else is to go."""
+        usual = usual_pace(waited)
+        if any(removal.kind is not SERVER for removal in in_turn(self.removals)):
+            return usual
+        return usual * RARER if waited < FIRST_SECONDS else max(usual, min(waited * PART_OF_WAIT, LONGEST_PERIOD))
+
+    def _step(self, removals: list[Removal]) -> None:
+        shown = self._shown(removals)
+        for removal in removals:
+            removal.step(self.cloud, shown.get(str(removal.id)))
             if removal.gone:
-                note_gone(run, removal)
-        left = pending(removals)
+                note_gone(self.run, removal)
+        left = in_turn(self.removals)
         if left:
-            say(f"removing {kinds_of(left)}")
-        return not left, f"{kinds_of(left)} left" if left else "all gone", None
+            self.say(f"removing {kinds_of(left)}")
 
-    try:
-        wait_until(f"{kinds_of(removals)} to be gone", look, deadline, waits, lambda _text: None)
-    except DeadlinePassed:
-        look()  # once more, so that the reasons are true at the end
+    def _shown(self, removals: list[Removal]) -> dict[str, JsonObject]:
+        """Return servers by their ids, as one listing shows them, if the deletion of several was asked for.
+
+        One that it does not show may be there all the same: on its next page, in a cell of Nova that is down, or
+        softly deleted. Such a one is read by itself.
+        """
+        going = [removal for removal in removals if removal.kind is SERVER and removal.way]
+        if len(going) > 1:
+            with contextlib.suppress(Exception):  # whatever it answers: then each is read by itself
+                return {server["id"]: server for server in list_servers(self.cloud, self.run.mark)}
+        return {}
 
 
 def note_gone(run: Run, removal: Removal) -> None:
@@ -449,6 +533,21 @@ def note_gone(run: Run, removal: Removal) -> None:
 
 def pending(removals: Iterable[Removal]) -> list[Removal]:
     return [removal for removal in removals if not removal.gone and not removal.final]
+
+
+def in_turn(removals: Iterable[Removal]) -> list[Removal]:
+    """Return the removals that come after none that is still to be done."""
+    left = pending(removals)
+    kinds = {removal.entry["kind"] for removal in left}
+    return [removal for removal in left if kinds.isdisjoint(removal.kind.after)]
+
+
+def state_of(removals: Sequence[Removal]) -> str:
+    left = pending(removals)
+    if left:
+        return f"{kinds_of(left)} left"
+    given_up = [removal for removal in removals if not removal.gone]
+    return f"{kinds_of(given_up)} given up" if given_up else "all gone"
 
 
 def kinds_of(removals: Iterable[Removal]) -> str:

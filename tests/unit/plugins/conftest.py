@@ -349,6 +349,9 @@ class FakeCloud:
             for thing in self.things[collection].values()
             if all(any(fits(thing, name, value) for value in values) for name, values in asked.items())
         ]
+        for thing in listed:
+            if thing.get("_going"):
+                self._advance(self.things[collection], thing)
         return {plural: listed}
 
     def _delete(self, things, thing):

@@ -107,7 +107,194 @@ def test_what_stands_in_the_way_goes_first(cloud, had, remove):
     for kind in ("image", "network", "subnet", "security_group", "port", "volume", "server"):
         had(kind)
     assert remove() == []
-    assert deletions(cloud) == ["servers", "ports", "volumes", "security-groups", "subnets", "networks", "images"]
+    assert deletions(cloud) == ["servers", "volumes", "ports", "security-groups", "subnets", "networks", "images"]
+
+
+def test_each_kind_goes_once_all_that_it_comes_after_is_gone(cloud, had, remove):
+    things = {kind: had(kind) for kind in PLURALS}
+    for kind in ("server", "second_server", "volume"):
+        things[kind]["_after_delete"] = [["deleting"] * 3]
+    there = {}
+
+    def note(request):
+        if request.method == "DELETE":
+            alive = {identity for collection in cloud.things.values() for identity in collection}
+            there[request.path.rpartition("/")[2]] = alive
+
+    cloud.watchers.append(note)
+    assert remove() == []
+    for kind, thing in things.items():
+        earlier = {things[other]["id"] for other in removal.KINDS[kind].after if other in things}
+        assert not earlier & there[thing["id"]], kind
+
+
+def test_a_usual_removal_asks_for_each_thing_three_times_and_for_what_takes_long_more_often(cloud, had, remove):
+    for kind in ("network", "subnet", "security_group"):
+        had(kind)
+    had("volume", _after_delete=[["deleting"] * 2])
+    had("server", _after_delete=[["deleting"] * 3])
+    assert remove() == []
+    things = [path.split("/")[-2] for _method, path in cloud.asked()]
+    counts = {thing: things.count(thing) for thing in ("servers", "volumes", "security-groups", "subnets", "networks")}
+    assert counts == {"servers": 6, "volumes": 5, "security-groups": 3, "subnets": 3, "networks": 3}
+    assert [wait.awaited for wait in remove.waits] == ["server to be gone", "volume to be gone"]
+    assert [wait.polls for wait in remove.waits] == [4, 3]
+
+
+def test_what_comes_after_nothing_goes_while_a_server_is_going(cloud, had, remove):
+    had("server", _after_delete=[["deleting"] * 5])
+    for kind in ("server_group", "floating_ip", "router"):
+        had(kind)
+    assert remove() == []
+    last_look = max(number for number, request in enumerate(cloud.requests) if "/servers/" in request.path)
+    others = [number for number, request in enumerate(cloud.requests) if request.method == "DELETE"]
+    assert max(others) < last_look
+
+
+def test_what_has_its_turn_while_a_server_is_going_goes_then(cloud, had, remove):
+    server = had("server", _after_delete=[["deleting"] * 20])
+    had("router")
+    had("floating_ip")
+    cloud.trouble("DELETE", "/floatingips/", "neutron in use", times=3)
+    there = []
+    cloud.watchers.append(
+        lambda request: there.append(server in cloud.all("servers")) if "/routers/" in request.path else None
+    )
+    assert remove() == []
+    assert there == [True] * 3
+    assert [wait.awaited for wait in remove.waits] == ["floating ip, server to be gone"]
+
+
+def test_what_goes_one_after_the_other_without_delay_is_not_waited_for(cloud, run, remove):
+    interface(cloud, run, True)
+    assert remove() == []
+    assert events(run, "gone") == ["router_interface", "router", "subnet"]
+    assert remove.waits == []
+
+
+@pytest.mark.parametrize("after", [("first",), ("second",), ("nothing",)], ids=["itself", "a cycle", "unknown"])
+def test_a_kind_comes_only_after_kinds_above_it(after):
+    kinds = {"first": removal.IMAGE._replace(after=after), "second": removal.IMAGE._replace(after=("first",))}
+    with pytest.raises(ValueError, match=f"first is to come after {after[0]}: not all of them are kinds above it"):
+        removal.in_order(kinds)
+
+
+def test_what_comes_after_something_that_cannot_be_removed_has_its_turn(cloud, run, had, remove):
+    for kind in ("network", "volume", "server"):
+        had(kind)
+    cloud.trouble("DELETE", "/servers/", "nova forbidden", times=9)
+    (left,) = remove()
+    assert left.kind == "server"
+    assert "Policy doesn't allow" in left.reason
+    assert events(run, "gone") == ["network", "volume"]
+
+
+def test_a_server_that_loses_its_mark_while_it_is_awaited_is_given_up(cloud, had, remove):
+    server = had("server", _after_delete=[["deleting"] * 9])
+    cloud.watchers.append(lambda request: server.update(name="production") if request.method == "DELETE" else None)
+    (left,) = remove()
+    assert left.reason == f"it does not carry the mark {MARK} any more, so it is not deleted"
+    assert [state.state for state in remove.waits[0].states] == ["server given up"]
+
+
+def test_what_is_gone_by_the_answer_to_its_deletion_is_not_waited_for(cloud, had, remove):
+    network = had("network")
+    assert remove() == []
+    assert cloud.asked(path=network["id"]) == [
+        (method, f"/network/v2.0/networks/{network['id']}") for method in ("GET", "DELETE", "GET")
+    ]
+    assert remove.waits == []
+
+
+def test_what_is_usually_gone_by_then_is_waited_for_if_it_is_not(cloud, run, had, remove):
+    had("network")
+    subnet = had("subnet", _after_delete=[["ACTIVE"] * 3])
+    assert remove() == []
+    assert [wait.awaited for wait in remove.waits] == ["subnet to be gone"]
+    assert events(run, "gone") == ["network", "subnet"]
+    assert cloud.asked("DELETE", subnet["id"]) == [("DELETE", f"/network/v2.0/subnets/{subnet['id']}")]
+
+
+@pytest.fixture
+def two_servers(had):
+    """Return two servers that take some looks to go, the second one more."""
+    return [
+        had("server", _after_delete=[["deleting"] * 3]),
+        had("second_server", _after_delete=[["deleting"] * 6]),
+    ]
+
+
+def looks_at(cloud, server):
+    return len(cloud.asked("GET", f"/servers/{server['id']}"))
+
+
+def test_several_servers_are_looked_at_by_one_listing(cloud, run, had, remove, two_servers):
+    had("network")
+    other = cloud.put("servers", name=f"{MARK}-other")
+    assert remove() == []
+    assert len(cloud.asked("GET", "/servers/detail")) > 1
+    # Once before its deletion, and once to find that it is gone; the last one of them has no listing.
+    assert looks_at(cloud, two_servers[0]) == 2
+    assert events(run, "gone") == ["server", "second_server", "network"]
+    assert cloud.all("servers") == [other]
+
+
+@pytest.mark.usefixtures("two_servers")
+def test_a_listing_that_ignores_the_filter_costs_others_nothing(cloud, run, remove):
+    cloud.ignored = {"name"}
+    others = [cloud.put("servers", name=name) for name in ("production", "stackproof-run-2-server")]
+    assert remove() == []
+    assert cloud.all("servers") == others
+    assert events(run, "gone") == ["server", "second_server"]
+
+
+PAGED = {"servers": [], "servers_links": [{"rel": "next", "href": "http://127.0.0.1/servers/detail?marker=x"}]}
+
+
+@pytest.mark.parametrize(
+    "listing",
+    [(200, {}, PAGED), (200, {}, {"servers": [{}]}), (200, {}, ["servers"]), (200, {}, "<html>"), 500, 404],
+    ids=["paged", "no ids", "no listing", "not JSON", "fails", "unknown"],
+)
+def test_a_server_that_a_listing_does_not_show_is_not_gone_by_that(cloud, run, had, remove, two_servers, listing):
+    had("network")
+    cloud.trouble("GET", "/servers/detail", listing, times=999)
+    existing = []
+    cloud.watchers.append(
+        lambda request: existing.append(len(cloud.all("servers"))) if "/networks/" in request.path else None
+    )
+    assert remove() == []
+    assert looks_at(cloud, two_servers[1]) > 5
+    assert set(existing) == {0}
+    assert events(run, "gone") == ["server", "second_server", "network"]
+
+
+def test_a_server_that_a_listing_hides_as_it_is_softly_deleted_is_deleted_for_good(cloud, had, remove):
+    had("server", _after_delete=[["deleting"] * 6])
+    had("second_server", _after_delete=[["SOFT_DELETED"]])
+    cloud.trouble("GET", "/servers/detail", (200, {}, {"servers": []}), times=999)
+    assert remove() == []
+    assert soft_deletions(cloud) == [{"forceDelete": None}]
+
+
+def paces(run, had, *kinds):
+    for kind in kinds:
+        had(kind)
+    removals, _foreign = removal.sorted_out(list(run.ledger.entries.values()), run)
+    work = removal.Work(None, run, removals, print)
+    return [work._pace(waited) for waited in (0, 2.9, 3, 10, 1000)]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_servers_alone_are_looked_at_less_often_at_first_and_after_long(run, had, monkeypatch):
+    monkeypatch.setattr(waiting, "PERIOD", 0.25)
+    assert paces(run, had, "network", "server", "second_server") == [0.5, 0.5, 0.25, 0.5, 0.8]
+
+
+@pytest.mark.usefixtures("cloud")
+def test_beside_a_server_all_else_is_looked_at_as_usual(run, had, monkeypatch):
+    monkeypatch.setattr(waiting, "PERIOD", 0.25)
+    assert paces(run, had, "server", "floating_ip") == [0.25, 0.25, 0.25, 0.25, 0.4]
 
 
 def test_it_waits_until_what_it_deleted_is_gone(cloud, run, had, remove):
@@ -467,7 +654,15 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
     assert [(leftover.kind, leftover.reason) for leftover in left] == [
         ("server", "it is still there, deleting since its deletion")
     ]
-    assert cloud.all("networks") == []  # each level has its chance
+    assert cloud.all("networks") == []  # it has its chance out of turn
+
+
+def test_what_is_deleted_out_of_turn_is_left_with_its_own_state(had, remove):
+    for kind in ("volume", "server"):
+        had(kind, _after_delete=[["deleting"] * 9999])
+    assert {leftover.kind: leftover.reason for leftover in remove(timeout=0.1)} == dict.fromkeys(
+        ("server", "volume"), "it is still there, deleting since its deletion"
+    )
 
 
 def test_a_volume_that_a_server_reserved_is_released_before_it_goes(cloud, had, remove):
