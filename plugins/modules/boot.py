@@ -192,7 +192,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, volumes
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -352,26 +352,6 @@ def finished_events(
     return events
 
 
-def attach_volume(stage: Stage[BootDetails], nova: Any, server_id: str, volume: Resource) -> None:
-    cinder = stage.cloud.block_storage
-    stage.begin(f"attaching the volume {volume.name}")
-    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
-    if volume.id not in [attached_volume["id"] for attached_volume in attached]:
-        body = {"volumeAttachment": {"volumeId": volume.id}}
-        answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
-
-    def look() -> Look:
-        current = cinder.get_volume(volume.id)
-        if current.status.startswith("error") or current.status == "available":
-            # Nova reserves the volume before it answers: available means that it gave up.
-            message = f"the volume {volume.name} is {current.status}, not attached"
-            hint = "Look for the volume's id in the logs of nova-compute and cinder-volume."
-            raise StageError("service", message, resource=volume.name, hint=hint)
-        return current.status == "in-use", current.status, current
-
-    stage.wait(f"the volume {volume.name} to be in use", look)
-
-
 def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
     """Make the server of the run, where the user has asked for it."""
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
@@ -408,19 +388,19 @@ def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:
     return headers
 
 
-def follow(stage: Stage[BootDetails], nova: Any, server: Named) -> None:
+def follow(stage: Stage[BootDetails], server: Named) -> None:
     """Wait until the server is active, and give it what it still needs."""
     active = wait_until_active(stage, server)
     ports = ports_of(stage, server)
     stage.details = replace(stage.details, server=describe(active, ports))
-    connect(stage, nova, server, ports)
+    connect(stage, server, ports)
 
 
-def connect(stage: Stage[BootDetails], nova: Any, server: Any, ports: list[Any]) -> None:
+def connect(stage: Stage[BootDetails], server: Any, ports: list[Any]) -> None:
     """Give the server the run's volume, if it comes after the boot, and the run's floating IP."""
     volume, address = stage.resource("volume"), stage.resource("floating_ip")
     if volume and stage.params["attach"] == "after":
-        attach_volume(stage, nova, server.id, volume)
+        volumes.attach(stage, server.id, volume)
     if address:
         stage.begin("giving the floating IP to the server")
         if not ports:
@@ -451,7 +431,7 @@ def act(stage: Stage[BootDetails]) -> None:
     # The answer names the request as the server's own records know it.
     local_id = next((call.request_id for call in reversed(stage.calls) if call.method == "POST"), None)
     try:
-        follow(stage, nova, server)
+        follow(stage, server)
     finally:
         # However the boot ends. They come last, as the compute service writes their ends a moment late.
         events = finished_events(stage, nova, server.id, local_id)

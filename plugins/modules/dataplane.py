@@ -38,7 +38,8 @@ options:
     elements: str
     choices:
       [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
-       rebuild, resize, resize_revert, migrate, live_migrate]
+       rebuild, resize, resize_revert, migrate, live_migrate,
+       extend_volume, reattach_volume]
     default: []
   second_host:
     description:

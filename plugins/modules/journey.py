@@ -29,7 +29,8 @@ options:
     elements: str
     choices:
       [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
-       rebuild, resize, resize_revert, migrate, live_migrate]
+       rebuild, resize, resize_revert, migrate, live_migrate,
+       extend_volume, reattach_volume]
     default: []
   timeout:
     description: How long the stage may take, in seconds.

@@ -123,8 +123,22 @@ def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterato
         if why:
             shown = "the value given" if spec.get("no_log") else f"{value!r:.80}"
             yield f"{name} cannot be {shown}: {why}"
-    if is_given(values.get(JOURNEY)) and values[JOURNEY] != [] and not is_true(values.get(DATAPLANE)):
+    if is_given(values.get(JOURNEY)):
+        yield from problems_of_journey(values)
+
+
+def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
+    """Find what a journey needs, and the other values do not give it."""
+    operations = values[JOURNEY]
+    if operations != [] and not is_true(values.get(DATAPLANE)):
         yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
+    on_volume = [operation for operation in options.WITH_VOLUME if operation in operations]
+    if not on_volume:
+        return
+    if values.get("stackproof_volume") == "none":
+        yield f"{JOURNEY} has {on_volume[0]}, which needs a volume, and stackproof_volume is none"
+    if values.get("stackproof_attach") == "root" and "reattach_volume" in on_volume:
+        yield f"{JOURNEY} has reattach_volume, and stackproof_attach is root: no server can do without its root disk"
 
 
 def is_true(value: object) -> bool:

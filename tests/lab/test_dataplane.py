@@ -98,6 +98,16 @@ def test_a_server_survives_what_is_done_with_it(runs):
     assert legs["live_migrate"]["outage_s"] < legs["migrate"]["outage_s"]
 
 
+def test_a_volume_is_extended_and_attached_again_under_a_server_that_answers(runs):
+    journey = ["extend_volume", "reattach_volume"]
+    outcome = verify(
+        runs, "-i", str(INVENTORY), image="probe", admin_cloud="lab-admin", dataplane=True, journey=journey
+    )
+    assert_passed(outcome)
+    legs = outcome.stage("journey")["details"]["legs"]
+    assert [(leg["operation"], leg["moved"]) for leg in legs] == [(name, False) for name in journey]
+
+
 @pytest.mark.soak
 def test_ten_runs_in_a_row_pass(runs):
     for _turn in range(IN_A_ROW):

@@ -20,7 +20,7 @@ from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
 from .._record.waiting import Look
-from . import images
+from . import images, volumes
 from .networking import first_named
 from .stage import Named, Stage
 
@@ -165,6 +165,26 @@ def live_migrate(server: Traveller) -> None:
     server.must_have_moved(after)
 
 
+def extend_volume(server: Traveller) -> None:
+    """Make the run's volume larger while the server has it."""
+    volumes.extend(server.stage, volume_of(server))
+    server.wait("ACTIVE")
+
+
+def reattach_volume(server: Traveller) -> None:
+    volume = volume_of(server)
+    volumes.detach(server.stage, server.id, volume)
+    volumes.attach(server.stage, server.id, volume)
+
+
+def volume_of(server: Traveller) -> Resource:
+    volume = server.stage.resource("volume")
+    if volume is None:
+        hint = "Leave out the operations with a volume, or stackproof_volume=none."
+        raise StageError("invalid", "the run has no volume", hint=hint)
+    return volume
+
+
 def other_flavor(server: Traveller) -> str:
     """Return the smallest flavor that the server does not have, and that is not smaller than that of its boot."""
     least = server.stage.details_of(StageName.BOOT, BootDetails).flavor
@@ -200,4 +220,6 @@ OPERATIONS: dict[str, Callable[[Traveller], None]] = {
     "resize_revert": resize_revert,
     "migrate": migrate,
     "live_migrate": live_migrate,
+    "extend_volume": extend_volume,
+    "reattach_volume": reattach_volume,
 }

@@ -24,8 +24,10 @@ GUESTS = ["console", "none"]
 # Operations on a server after its boot
 OPERATIONS = [
     "reboot", "hard_reboot", "stop", "pause", "suspend", "shelve", "snapshot", "rebuild", "resize", "resize_revert",
-    "migrate", "live_migrate",
+    "migrate", "live_migrate", "extend_volume", "reattach_volume",
 ]  # fmt: skip
+# Those for which the run needs a volume
+WITH_VOLUME = ["extend_volume", "reattach_volume"]
 # Both guests are on one network, or a router is between theirs.
 PATHS = ["bridged", "routed"]
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.

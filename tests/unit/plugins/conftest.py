@@ -292,15 +292,24 @@ class FakeCloud:
         if path.endswith("/os-instance-actions"):
             status, headers, text = self.recorded("actions")
             return status, headers, {"instanceActions": [json.loads(text)["instanceAction"]]}
+        if path.endswith("/action") and service == "volume":
+            volume = self._volume(path.split("/")[-2])
+            volume["size"] = request.body["os-extend"]["new_size"]
+            return 202, {}, None
         if path.endswith("/action"):
             return self._action(path.split("/")[-2], request.body)
         if path.endswith("/os-volume_attachments"):
-            volume = self.things[f"/volume/v3/{PROJECT}/volumes"][request.body["volumeAttachment"]["volumeId"]]
-            volume["status"] = "in-use"
+            self._volume(request.body["volumeAttachment"]["volumeId"])["status"] = "in-use"
             return 200, {}, request.body
+        if "/os-volume_attachments/" in path:
+            self._volume(path.rpartition("/")[2])["status"] = "available"
+            return 202, {}, None
         if path.endswith("_router_interface"):
             return self._interface(request)
         return self._thing(path, request, service)
+
+    def _volume(self, identity):
+        return self.things[f"/volume/v3/{PROJECT}/volumes"][identity]
 
     def _identity(self, request):
         if request.path != "/identity/v3/auth/tokens":

@@ -51,6 +51,8 @@ def two(earlier, run, cloud):
     made = Resource(kind="second_server", id=second["id"], name=second["name"], created=True)
     run.put_stage(dataclasses.replace(boot, resources=(*boot.resources, made)))
     cloud.put("flavors", id="larger", name="larger", ram=256, vcpus=1, disk=1)
+    (volume,) = cloud.all("volumes")
+    volume["status"] = "in-use"
     return first
 
 
@@ -123,6 +125,42 @@ def test_without_another_flavor_there_is_no_resize(error, cloud):
     for flavor in cloud.all("flavors"):
         flavor.update(ram=1)
     assert error("journey", journey=["resize"])["kind"] == "not_found"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_volume_is_larger_afterwards(go, cloud):
+    (volume,) = cloud.all("volumes")
+    go("journey", journey=["extend_volume", "reattach_volume"])
+    assert (volume["size"], volume["status"]) == (2, "in-use")
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_volume_that_keeps_its_size_fails(error, cloud):
+    (volume,) = cloud.all("volumes")
+    cloud.watchers.append(lambda _request: volume.update(size=1))
+    failure = error("journey", journey=["extend_volume"])
+    assert failure["message"] == f"the volume {volume['name']} has 1 GB after its extension, not 2"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize("operation", ["extend_volume", "reattach_volume"])
+def test_a_volume_in_error_fails(error, cloud, operation):
+    (volume,) = cloud.all("volumes")
+
+    def spoil(request):
+        if "os-extend" in (request.body or {}) or "/os-volume_attachments" in request.path:
+            volume["_states"] = [{"status": "error_extending"}]
+
+    cloud.watchers.append(spoil)
+    failure = error("journey", journey=[operation])
+    assert failure["message"].startswith(f"the volume {volume['name']} is error_extending, not ")
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_without_a_volume_none_is_extended(error, run):
+    stage = run.record.stage("volume")
+    run.put_stage(dataclasses.replace(stage, resources=()))
+    assert error("journey", journey=["extend_volume"])["message"] == "the run has no volume"
 
 
 def test_it_needs_two_guests(error, earlier):

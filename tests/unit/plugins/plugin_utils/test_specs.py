@@ -78,6 +78,22 @@ def test_a_journey_needs_a_second_guest(dataplane: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("operation", "more", "why"),
+    [
+        ("extend_volume", {"stackproof_volume": "none"}, "has extend_volume, which needs a volume"),
+        ("reattach_volume", {"stackproof_attach": "root"}, "has reattach_volume, and stackproof_attach is root"),
+    ],
+)
+def test_an_operation_with_a_volume_needs_one_that_can_be_detached(
+    operation: str, more: dict[str, Any], why: str
+) -> None:
+    given = {"stackproof_journey": [operation], "stackproof_dataplane": True}
+    assert list(problems(given)) == []
+    (problem,) = problems({**given, **more})
+    assert problem.startswith(f"stackproof_journey {why}")
+
+
+@pytest.mark.parametrize(
     "given", [{"stackproof_journey": []}, {"stackproof_journey": "pause", "stackproof_dataplane": "yes"}]
 )
 def test_a_journey_with_a_second_guest_is_no_problem(given: dict[str, Any]) -> None:

@@ -1,0 +1,71 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Attach the volume of a run to its server, detach it, and extend it while the server has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._cloud import servers
+from .._cloud.connection import answer_of
+from .._model.stage import Resource
+from .._record.errors import StageError
+from .._record.waiting import Look
+from .stage import Stage
+
+AVAILABLE, IN_USE = "available", "in-use"
+# What a volume in each of these states is to its server
+MEANING = {AVAILABLE: "detached", IN_USE: "attached"}
+# Since this version Cinder extends a volume that a server has.
+EXTEND_SINCE = "3.42"
+
+
+def attach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
+    """Attach a volume to a server that does not have it yet, and wait until it is in use."""
+    nova = stage.cloud.compute
+    stage.begin(f"attaching the volume {volume.name}")
+    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
+    if volume.id not in [attached_volume["id"] for attached_volume in attached]:
+        body = {"volumeAttachment": {"volumeId": volume.id}}
+        answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
+    # Nova reserves the volume before it answers: available means that it gave up.
+    wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
+
+
+def detach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
+    stage.begin(f"detaching the volume {volume.name}")
+    answer_of(stage.cloud.compute.delete(f"/servers/{server_id}/os-volume_attachments/{volume.id}"))
+    wait_until(stage, volume, AVAILABLE)
+
+
+def extend(stage: Stage[Any], volume: Resource) -> None:
+    """Make a volume one gigabyte larger, and wait until it is so and in use as before."""
+    cinder = stage.cloud.block_storage
+    stage.begin(f"extending the volume {volume.name}")
+    size = cinder.get_volume(volume.id).size + 1
+    body = {"os-extend": {"new_size": size}}
+    answer_of(cinder.post(f"/volumes/{volume.id}/action", json=body, microversion=EXTEND_SINCE))
+    extended = wait_until(stage, volume, IN_USE)
+    if extended.size != size:
+        message = f"the volume {volume.name} has {extended.size} GB after its extension, not {size}"
+        raise StageError("service", message, resource=volume.name, hint=hint_for("cinder-volume"))
+
+
+def wait_until(stage: Stage[Any], volume: Resource, status: str, given_up: str | None = None) -> Any:
+    """Return the volume once it has a status. given_up: the status that means that it will not come to that."""
+    cinder = stage.cloud.block_storage
+
+    def look() -> Look:
+        current = cinder.get_volume(volume.id)
+        if current.status.startswith("error") or current.status == given_up:
+            message = f"the volume {volume.name} is {current.status}, not {MEANING[status]}"
+            raise StageError("service", message, resource=volume.name, hint=hint_for("nova-compute and cinder-volume"))
+        return current.status == status, current.status, current
+
+    return stage.wait(f"the volume {volume.name} to be {status.replace('-', ' ')}", look)
+
+
+def hint_for(services: str) -> str:
+    return f"Look for the volume's id in the logs of {services}."
