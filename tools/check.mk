@@ -1,5 +1,5 @@
 # The parts of make check and make test, one by one; the Makefile includes this file.
-.PHONY: quick unit playbooks unit-2.19 oldest without-lab lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
+.PHONY: quick unit playbooks unit-2.19 oldest without-lab style lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
 
 OLDEST := unit-2.19 sanity-2.19
 # More workers than eight only take longer to begin.
@@ -21,9 +21,11 @@ playbooks: $(VENV)/ready ## The playbooks and what loads with them, as ansible-p
 unit-2.19: $(OLD)/ready ## Tests of playbooks and plugins with the oldest ansible-core
 	$(OLD)/bin/pytest tests/playbooks tests/unit/plugins --ignore=tests/unit/plugins/module_utils
 
-lint: $(VENV)/ready ## Style of the code, and Ansible's rules
+style: $(VENV)/ready ## Style of the Python code, in a second
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+lint: style ## Style of the code, and Ansible's rules
 	PATH="$(BIN):$$PATH" $(BIN)/ansible-lint --offline
 
 types: $(VENV)/ready ## Types of the code, where it has them
