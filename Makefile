@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help help-check help-lab help-measure demo test check lab docs clean
+.PHONY: help help-check help-lab help-measure help-release demo test check lab docs clean
 
 # The names of hosts and wires, and the addresses, follow from the lab's name. So labs with different names do not meet.
 export LAB_NAME ?= lab
@@ -34,7 +34,8 @@ list-targets = @awk -F ':.*\#\# ' '/^[a-z0-9.-]+:.*\#\# / {printf "  make %-17s 
 help:
 	@echo "Everyday targets:"
 	$(list-targets) Makefile
-	@echo "The others: make help-check (single tests and checks), help-lab (labs and devstacks), help-measure (long tests)"
+	@echo "The others: make help-check (single tests and checks), help-lab (labs and devstacks), help-measure (long tests),"
+	@echo "  help-release (tarballs)"
 
 help-check:
 	$(list-targets) tools/check.mk
@@ -44,6 +45,9 @@ help-lab:
 
 help-measure:
 	$(list-targets) tools/measure.mk
+
+help-release:
+	$(list-targets) tools/release.mk
 
 demo: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 demo: lab ## From nothing to a verdict: build the lab, and verify it
@@ -70,6 +74,7 @@ clean: ## Remove everything that was built here, except a lab and the records of
 include tools/check.mk
 include lab/lab.mk
 include tools/measure.mk
+include tools/release.mk
 
 $(VENV)/ready: pyproject.toml tools/make-venv
 	tools/make-venv $(VENV) newest test lint

@@ -30,7 +30,7 @@ lint: style ## Style of the code, and Ansible's rules
 
 types: $(VENV)/ready ## Types of the code, where it has them
 	$(BIN)/mypy --package ansible_collections.stackproof.provision.plugins --package ansible_collections.stackproof.lab.plugins
-	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/check-tarball tools/flow-pages tools/profiles tools/variables-page tests/guard.py
+	$(BIN)/mypy --scripts-are-modules tools/*.py tools/ansible-test tools/flow-pages tools/profiles tools/variables-page tests/guard.py
 
 docs-lint: $(VENV)/ready ## Documentation of the plugins and roles
 	PATH="$(BIN):$$PATH" antsibull-docs lint-collection-docs --plugin-docs --validate-collection-refs self .
@@ -47,7 +47,7 @@ sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, of all fil
 	$(OLD)/bin/python tools/ansible-test sanity
 
 importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
-	$(IMPORTER)/bin/python tools/check-tarball
+	$(IMPORTER)/bin/python tools/tarballs.py
 
 oldest: ## unit-2.19 and sanity-2.19, in parallel
 	$(call side-by-side,2,0) $(OLDEST)

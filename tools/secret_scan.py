@@ -4,7 +4,7 @@
 
 """Look for secrets in a file, a tree or a tarball: known ones, and text that looks like one.
 
-A finding has file and line, never the secret itself. The tests and tools/check-tarball use it.
+A finding has file and line, never the secret itself. The tests and tools/tarballs.py use it.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def test_fragment_of_the_first_change_has_a_section_of_the_changelog():
 
 
 def test_targets_of_the_page_exist():
-    makefiles = [ROOT / "Makefile", ROOT / "tools/check.mk", ROOT / "tools/measure.mk", ROOT / "lab/lab.mk"]
+    makefiles = [ROOT / "Makefile", *ROOT.glob("tools/*.mk"), *ROOT.glob("lab/*.mk")]
     targets = set(re.findall(r"^([a-z0-9.-]+):", "\n".join(path.read_text() for path in makefiles), re.MULTILINE))
     named = set(re.findall(r"^make ([a-z0-9.-]+)|`make ([a-z0-9.-]+)", PAGE, re.MULTILINE))
     assert {first or second for first, second in named} <= targets

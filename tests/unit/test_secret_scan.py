@@ -195,7 +195,7 @@ def test_a_secret_in_the_tarball_ends_its_check(tmp_path):
         add(archive, "docs/a.md", FERNET.encode())
     code = (
         "import importlib.machinery as m, importlib.util as u, sys; from pathlib import Path\n"
-        f"loader = m.SourceFileLoader('tool', {str(ROOT / 'tools/check-tarball')!r})\n"
+        f"loader = m.SourceFileLoader('tool', {str(ROOT / 'tools/tarballs.py')!r})\n"
         "tool = u.module_from_spec(u.spec_from_loader('tool', loader)); loader.exec_module(tool)\n"
         f"tool.check_secrets(Path({str(tmp_path / 'a.tar.gz')!r}))"
     )

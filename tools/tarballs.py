@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Build the tarball of each collection and check it: what it holds, what Galaxy reports about it, and that it works.
 
-PYTHON tools/check-tarball, with the Python of a virtual environment that has galaxy-importer
+PYTHON tools/tarballs.py, with the Python of a virtual environment that has galaxy-importer
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import secret_scan
@@ -54,6 +55,10 @@ if lost:
     sys.exit("\\n".join(f"{kind}: {old} does not lead to {new}" for kind, old, new in lost))
 print(f"{len(moved)} plugins are found by their old names")
 """
+# What galaxy-importer is asked for. Galaxy's own run of ansible-lint asks for less than make lint does.
+GALAXY = {"GALAXY_IMPORTER_RUN_ANSIBLE_LINT": "false"}
+# Galaxy requires the address of a repository. Before there is one, a copy with this reserved address is checked.
+NO_REPOSITORY = "https://stackproof.invalid/provision"
 # Galaxy warns of each file of exceptions from the sanity tests, whatever it says. Ours give the reason in each line.
 EXCEPTIONS = "WARNING: Ignore files skip ansible-test sanity tests"
 # The build itself writes these files into the tarball.
@@ -89,31 +94,38 @@ def check_secrets(tarball: Path) -> None:
         sys.exit("\n".join(["Secrets in the tarball:", *map(str, found)]))
 
 
-def check_import(tarball: Path, place: Path) -> None:
-    """Check that Galaxy's own importer has no complaint."""
+def check_import(tarball: Path, place: Path, settings: Mapping[str, str]) -> None:
+    """Check that galaxy-importer has no complaint, with the settings of the server that would import the tarball."""
     place.mkdir()
     copy_with_repository(tarball, place / tarball.name)
-    # Galaxy's own run of ansible-lint asks for less than make lint does.
-    settings = {"GALAXY_IMPORTER_RUN_ANSIBLE_LINT": "false"}
     output = run(sys.executable, "-m", "galaxy_importer.main", tarball.name, cwd=place, **settings)
-    complaints = [line for line in output.splitlines() if line.startswith(("WARNING", "ERROR"))]
-    complaints = [line for line in complaints if not line.startswith(EXCEPTIONS)]
+    complaints = complaints_in(output)
     if complaints:
         sys.exit("\n".join(complaints))
 
 
+def complaints_in(output: str) -> list[str]:
+    """Return the complaints of galaxy-importer, except those about our own exceptions from sanity tests."""
+    complaints = [line for line in output.splitlines() if line.startswith(("WARNING", "ERROR"))]
+    return [line for line in complaints if not line.startswith(EXCEPTIONS)]
+
+
 def copy_with_repository(tarball: Path, copy: Path) -> None:
-    """Copy a tarball, with a reserved address as that of its repository: Galaxy requires one, and there is none yet."""
+    """Copy a tarball, with a reserved address as that of its repository if it has none."""
     with tarfile.open(tarball) as given, tarfile.open(copy, "w:gz") as checked:
         for member in given:
             stream = given.extractfile(member) if member.isfile() else None
             content = stream.read() if stream else b""
             if member.name == "MANIFEST.json":
-                manifest = json.loads(content)
-                manifest["collection_info"]["repository"] = "https://stackproof.invalid/provision"
-                content = json.dumps(manifest).encode()
+                content = with_repository(content)
                 member.size = len(content)
             checked.addfile(member, io.BytesIO(content))
+
+
+def with_repository(manifest: bytes) -> bytes:
+    content = json.loads(manifest)
+    content["collection_info"]["repository"] = content["collection_info"]["repository"] or NO_REPOSITORY
+    return json.dumps(content).encode()
 
 
 def install(tarball: Path, place: Path) -> None:
@@ -151,25 +163,29 @@ def check_redirects(tarballs: list[Path], place: Path) -> None:
     print(run(sys.executable, "-c", FIND, runtime, cwd=place, ANSIBLE_COLLECTIONS_PATH=str(place)), end="")
 
 
-def build(name: str, place: Path) -> Path:
-    """Return the tarball of a collection, after all checks that concern it alone."""
-    top, others = COLLECTIONS[name]
-    built = place / name
-    run("ansible-galaxy", "collection", "build", "--output-path", built, cwd=top)
-    [tarball] = built.glob("*.tar.gz")
-    check_content(tarball, top, others)
-    check_secrets(tarball)
-    check_import(tarball, built / "imported")
-    check_installed(tarball, name, built / "installed")
-    print(f"{tarball.name}: {tarball.stat().st_size // 1024} KiB, passed", flush=True)
+def build(top: Path, place: Path) -> Path:
+    """Return the tarball of the collection in a folder."""
+    run("ansible-galaxy", "collection", "build", "--output-path", place, cwd=top)
+    [tarball] = place.glob("*.tar.gz")
     return tarball
+
+
+def check(name: str, tarball: Path, place: Path, settings: Mapping[str, str]) -> None:
+    """Make all checks that concern one tarball alone."""
+    check_content(tarball, *COLLECTIONS[name])
+    check_secrets(tarball)
+    check_import(tarball, place / "imported", settings)
+    check_installed(tarball, name, place / "installed")
+    print(f"{tarball.name}: {tarball.stat().st_size // 1024} KiB, passed", flush=True)
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
-        tarballs = [build(name, place) for name in COLLECTIONS]
-        check_redirects(tarballs, place / "both")
+        tarballs = {name: build(top, place / name) for name, (top, _others) in COLLECTIONS.items()}
+        for name, tarball in tarballs.items():
+            check(name, tarball, place / name, GALAXY)
+        check_redirects(list(tarballs.values()), place / "both")
 
 
 if __name__ == "__main__":
