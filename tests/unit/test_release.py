@@ -130,6 +130,7 @@ def test_importer_sees_a_reserved_repository_only_where_there_is_none(given, che
     assert seen["collection_info"] == {"name": "lab", "repository": checked}
 
 
-def test_complaints_of_the_importer_are_found_except_about_exceptions_with_reasons():
-    output = "Importing\nWARNING: No changelog found.\nERROR: bad\n" + f"{tarballs.EXCEPTIONS}, found ignore-2.21.txt\n"
+def test_complaints_of_the_importer_are_those_about_the_collection():
+    known = f"{tarballs.EXCEPTIONS}, found ignore-2.21.txt\n{tarballs.NOT_FOUND}provision.verify playbook.\n"
+    output = f"Importing\nWARNING: No changelog found.\n{known}ERROR: bad\n"
     assert tarballs.complaints_in(output) == ["WARNING: No changelog found.", "ERROR: bad"]
