@@ -27,6 +27,9 @@ COLLECTIONS: dict[str, tuple[Path, tuple[str, ...]]] = {
     "provision": (REPOSITORY, ("lab/", "tests/unit/lab/")),
     "lab": (REPOSITORY / "lab", ()),
 }
+# An image with the collection of the users, by ansible-builder, and the name that its tarball has there
+IMAGE = REPOSITORY / "doors/automation-controller/execution-environment.yml"
+IN_IMAGE = "stackproof-provision.tar.gz"
 # An installed collection may use only these folders.
 USED = {"meta", "plugins", "roles", "playbooks"}
 # Asks Ansible for each plugin by its old name.
@@ -64,6 +67,8 @@ EXCEPTIONS = "WARNING: Ignore files skip ansible-test sanity tests"
 # The importer leads ansible-lint to a wrong folder of collections, so ansible-lint finds no playbook by its full name.
 # check_installed finds each.
 NOT_FOUND = "WARNING: ERROR    Failed to find stackproof."
+# ansible-builder leaves out programs for tests. pytest-testinfra brings pytest all the same.
+LEFT_OUT = ("pytest>=",)
 # The build itself writes these files into the tarball.
 BUILT = {"MANIFEST.json", "FILES.json"}
 
@@ -158,6 +163,27 @@ def check_installed(tarball: Path, name: str, place: Path) -> None:
     run("ansible-playbook", *names, "--syntax-check", cwd=place, ANSIBLE_COLLECTIONS_PATH=str(place))
 
 
+def check_image(tarball: Path, place: Path) -> None:
+    """Check that ansible-builder makes the context of an image, and finds what the installed collection requires."""
+    place.mkdir()
+    shutil.copy(IMAGE, place)
+    shutil.copy(tarball, place / IN_IMAGE)
+    run("ansible-builder", "create", "--file", IMAGE.name, "--context", "context", cwd=place)
+    if not (place / "context/_build" / IN_IMAGE).is_file():
+        sys.exit(f"{IMAGE.name}: the tarball is not in the context of the image")
+    install(tarball, place / "collections")
+    found = run("ansible-builder", "introspect", place / "collections", cwd=place)
+    missing = missing_in(found, (REPOSITORY / "meta/ee-requirements.txt").read_text())
+    if missing:
+        sys.exit("\n".join(["ansible-builder does not find these requirements of the collection:", *missing]))
+
+
+def missing_in(found: str, required: str) -> list[str]:
+    """Return the requirements that ansible-builder has not found, except those that it leaves out of any image."""
+    lines = [line for line in required.splitlines() if not line.startswith(("#", *LEFT_OUT))]
+    return [line for line in lines if line not in found]
+
+
 def check_redirects(tarballs: list[Path], place: Path) -> None:
     """Check that with both installed, Ansible finds each plugin that has moved by its old name."""
     for tarball in tarballs:
@@ -179,6 +205,8 @@ def check(name: str, tarball: Path, place: Path, settings: Mapping[str, str]) ->
     check_secrets(tarball)
     check_import(tarball, place / "imported", settings)
     check_installed(tarball, name, place / "installed")
+    if name == "provision":
+        check_image(tarball, place / "image")
     print(f"{tarball.name}: {tarball.stat().st_size // 1024} KiB, passed", flush=True)
 
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from dataclasses import replace
 
 import pytest
 import release
 import tarballs
 import yaml
-from tree import COLLECTIONS
+from tree import COLLECTIONS, ROOT
 
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ADDRESSES = {"repository", "documentation", "homepage", "issues"}
 VERSION = "1.0.0"
 WHOLE = release.Collection("provision", VERSION, frozenset({"0.2.0", VERSION}), frozenset({VERSION}), fragments=())
@@ -134,3 +136,17 @@ def test_complaints_of_the_importer_are_those_about_the_collection():
     known = f"{tarballs.EXCEPTIONS}, found ignore-2.21.txt\n{tarballs.NOT_FOUND}provision.verify playbook.\n"
     output = f"Importing\nWARNING: No changelog found.\n{known}ERROR: bad\n"
     assert tarballs.complaints_in(output) == ["WARNING: No changelog found.", "ERROR: bad"]
+
+
+def test_requirement_that_the_image_would_miss_is_found():
+    required = (ROOT / "meta/ee-requirements.txt").read_text()
+    found = "jmespath>=1.0,<2  # from collection stackproof.provision\nopenstacksdk>=4.0,<5\n"
+    assert tarballs.missing_in(found, required) == ["pytest-testinfra>=10.1,<11"]
+
+
+def test_image_has_the_tarball_by_the_name_under_which_it_is_copied():
+    image = yaml.safe_load(tarballs.IMAGE.read_text())
+    assert [file["src"] for file in image["additional_build_files"]] == [tarballs.IN_IMAGE]
+    assert image["dependencies"]["galaxy"]["collections"] == [{"name": tarballs.IN_IMAGE, "type": "file"}]
+    [required] = [line for line in PROJECT["project"]["dependencies"] if line.startswith("ansible-core")]
+    assert image["dependencies"]["ansible_core"]["package_pip"] == required
