@@ -26,8 +26,7 @@ def attach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
     """Attach a volume to a server that does not have it yet, and wait until it is in use."""
     nova = stage.cloud.compute
     stage.begin(f"attaching the volume {volume.name}")
-    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
-    if volume.id not in [attached_volume["id"] for attached_volume in attached]:
+    if not is_attached(nova, server_id, volume):
         body = {"volumeAttachment": {"volumeId": volume.id}}
         answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
     # Nova reserves the volume before it answers: available means that it gave up.
@@ -36,8 +35,21 @@ def attach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
 
 def detach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
     stage.begin(f"detaching the volume {volume.name}")
-    answer_of(stage.cloud.compute.delete(f"/servers/{server_id}/os-volume_attachments/{volume.id}"))
+    nova = stage.cloud.compute
+    answer_of(nova.delete(f"/servers/{server_id}/os-volume_attachments/{volume.id}"))
     wait_until(stage, volume, AVAILABLE)
+
+    # Cinder has it back a moment before Nova forgets it.
+    def look() -> Look:
+        is_there = is_attached(nova, server_id, volume)
+        return not is_there, "attached" if is_there else "detached", None
+
+    stage.wait(f"the server to be without the volume {volume.name}", look)
+
+
+def is_attached(nova: Any, server_id: str, volume: Resource) -> bool:
+    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
+    return volume.id in [attached_volume["id"] for attached_volume in attached]
 
 
 def extend(stage: Stage[Any], volume: Resource) -> None:

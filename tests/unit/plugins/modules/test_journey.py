@@ -134,6 +134,23 @@ def test_a_volume_is_larger_afterwards(go, cloud):
     assert (volume["size"], volume["status"]) == (2, "in-use")
 
 
+@pytest.mark.usefixtures("watcher")
+def test_nova_may_forget_a_volume_later_than_cinder_has_it_back(go, cloud, two):
+    (volume,) = cloud.all("volumes")
+    two["os-extended-volumes:volumes_attached"] = [{"id": volume["id"]}]
+    looks = []
+
+    def forget(request):
+        if cloud.asked("DELETE", "/os-volume_attachments/") and request.path.endswith(two["id"]):
+            looks.append(request)
+        if len(looks) == 3:
+            two["os-extended-volumes:volumes_attached"] = []
+
+    cloud.watchers.append(forget)
+    assert go("journey", journey=["reattach_volume"])["record"]["status"] == "ok"
+    assert len(cloud.asked("POST", "/os-volume_attachments")) == 1
+
+
 @pytest.mark.usefixtures("two", "watcher")
 def test_a_volume_that_keeps_its_size_fails(error, cloud):
     (volume,) = cloud.all("volumes")
