@@ -13,8 +13,19 @@ from .._model.chain import LinkState
 from .._model.instance import GuestPath, Port
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import ChainDefinition, Found, LinkDefinition, given, holds_if, listed, not_dropped, nowhere
+from .definitions import (
+    ChainDefinition,
+    Found,
+    LinkDefinition,
+    Undecided,
+    given,
+    holds_if,
+    listed,
+    not_dropped,
+    nowhere,
+)
 from .ovn_port import FLOWS, LOGICAL_FLOWS, controller
+from .ports import COMMAND, open_ports
 
 # What carries the packets of a host's guests, by the back end of Neutron
 CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
@@ -39,6 +50,21 @@ def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
     remotes = [tunnel.remote for tunnel in switch.interfaces if tunnel.remote and not tunnel.error]
     is_there = there in map(cloud.host_at, remotes)
     return replace(holds_if(is_there, listed(remotes), there), host=here, owner=carrier(cloud))
+
+
+def open_on_both(cloud: Cloud) -> Found:
+    """Check whether the ports of both hosts' switches let packets through."""
+    hosts: dict[str | None, None] = {}
+    for path in cloud.paths:
+        hosts.update(dict.fromkeys(map(cloud.host_of_port, (path.source, path.target))))
+    return first_broken(open_on(cloud, host) for host in hosts)
+
+
+def open_on(cloud: Cloud, host: str | None) -> Found:
+    try:
+        return replace(open_ports(cloud, host), host=host)
+    except Undecided as undecided:
+        return undecided.found
 
 
 def sent(cloud: Cloud) -> Found:
@@ -84,6 +110,7 @@ CHAIN = ChainDefinition(
     links=(
         LinkDefinition("path_logical", "ovn-nb-db", passed_logically, controller, LOGICAL_FLOWS),
         LinkDefinition("path_tunnel", "neutron-l2-agent", has_tunnels, nowhere, "ovs-vsctl show"),
+        LinkDefinition("path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND),
         LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
         LinkDefinition("path_received", "neutron-l2-agent", received, nowhere, FLOWS),
     ),

@@ -184,7 +184,7 @@ LINKS = {
     "ovs_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
     "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
     **dict.fromkeys(
-        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open"),
+        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open", "path_ports_open"),
         LinkText(
             "no flag of the switch's ports drops packets",
             "the flags of the port {subject} of the switch drop {found}",

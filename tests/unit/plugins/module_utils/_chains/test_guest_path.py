@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
@@ -98,18 +99,30 @@ def test_a_packet_that_leaves_one_host_may_be_dropped_on_the_other() -> None:
     assert (link.command or "").startswith("ovs-appctl ofproto/trace --names br-ex in_port=")
 
 
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_a_port_that_drops_breaks_the_path_on_either_host(name: str) -> None:
+    def dropping(record: Json) -> None:
+        uplink = next(one for one in host(record, name)["stores"]["switch"]["interfaces"] if one["name"] == "eth1")
+        uplink["drops"] = "incoming packets"
+
+    link = broken_by(dropping)
+    assert (link.code, link.owner, link.host, link.subject) == ("path_ports_open", "ovsdb", name, "eth1")
+
+
 def test_flows_that_let_all_pass_hold() -> None:
     states = {link.code: link.state for link in chain_of(sent).links}
     assert states == {
         "path_logical": LinkState.NOT_APPLICABLE,
         "path_tunnel": LinkState.NOT_APPLICABLE,
+        "path_ports_open": LinkState.HOLDS,
         "path_sent": LinkState.HOLDS,
         "path_received": LinkState.HOLDS,
     }
 
 
 def test_what_was_not_traced_does_not_count() -> None:
-    assert {link.state for link in chain_of(untraced).links} == {LinkState.NOT_APPLICABLE}
+    states = {link.code: link.state for link in chain_of(untraced).links}
+    assert states["path_sent"] is states["path_received"] is LinkState.NOT_APPLICABLE
 
 
 def test_a_missing_tunnel_to_the_other_host_breaks_the_path() -> None:
