@@ -13,7 +13,15 @@ from typing import Any
 from ..._model.host import OwnReport
 from ..commands import Host, UnreadError
 
-INTERFACES = ("ovs-vsctl", "--timeout=4", "--format=json", "--columns=name,error", "find", "interface", "error!=[]")
+INTERFACES = (
+    "ovs-vsctl",
+    "--timeout=4",
+    "--format=json",
+    "--columns=name,error,external_ids",
+    "find",
+    "interface",
+    "error!=[]",
+)
 LINKS = ("ovs-vsctl", "--timeout=4", "--format=json", "--columns=name,type,external_ids", "find", "interface",
          "link_state=down")  # fmt: skip
 # With fewer connections left than this, the next client may get none.
@@ -74,16 +82,29 @@ def reports_of_database(values: dict[str, str]) -> list[OwnReport]:
 
 
 def switch(host: Host) -> list[OwnReport]:
-    """Return interfaces that Open vSwitch could not create; those of guests come and go."""
-    rows = json.loads(host.ask("ovs", *INTERFACES))["data"]
-    return [OwnReport("ovsdb", "error", f"cannot create interface {name}") for name, _error in rows]
+    """Return interfaces that Open vSwitch could not create.
+
+    Those of guests come and go, and many a host keeps one of a guest that is gone. Whether this run's guest has its own
+    is a link of a chain.
+    """
+    reports = []
+    for name, _error, ids in json.loads(host.ask("ovs", *INTERFACES))["data"]:
+        if not is_of_guest(ids):
+            reports.append(OwnReport("ovsdb", "error", f"cannot create interface {name}"))
+    return reports
+
+
+def is_of_guest(external_ids: tuple[str, list[list[str]]]) -> bool:
+    """Return whether an interface has the id of a port of Neutron."""
+    _map, ids = external_ids
+    return "iface-id" in dict(ids)
 
 
 def links(host: Host) -> list[OwnReport]:
     """Return wires of Open vSwitch without a link. Its own interfaces and those of stopped guests may have none."""
     reports = []
-    for name, kind, (_map, ids) in json.loads(host.ask("ovs", *LINKS))["data"]:
-        is_wire = kind == "" and "iface-id" not in dict(ids)
+    for name, kind, ids in json.loads(host.ask("ovs", *LINKS))["data"]:
+        is_wire = kind == "" and not is_of_guest(ids)
         if is_wire:
             text = f"interface {name} has no link"
             reports.append(OwnReport("data network", "link", text))

@@ -114,10 +114,11 @@ NONE = json.dumps({"data": []})
 
 
 def test_interfaces_that_open_vswitch_cannot_make_are_told(read):
-    row = ["tap79ac16b7-04", "could not open network device tap79ac16b7-04 (No such device)"]
-    output = json.dumps({"data": [row, ["vxlan-1", "x"]], "headings": ["name", "error"]})
-    assert read("ovsdb", NONE, {"error!=[]": output}) == (
-        [("error", "cannot create interface tap79ac16b7-04"), ("error", "cannot create interface vxlan-1")],
+    missing = "could not open network device (No such device)"
+    left_of_a_guest = ["tap79ac16b7-04", missing, ["map", [["iface-id", "af65584b"]]]]
+    rows = [left_of_a_guest, ["eth1", missing, ["map", []]], ["vxlan-1", "x", ["map", []]]]
+    assert read("ovsdb", NONE, {"error!=[]": json.dumps({"data": rows})}) == (
+        [("error", "cannot create interface eth1"), ("error", "cannot create interface vxlan-1")],
         [],
     )
 
