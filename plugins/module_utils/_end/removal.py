@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS, failure_of
-from .._cloud.session import is_unanswered, status_of
+from .._cloud.session import OutOfTimeError, is_unanswered, status_of
 from .._cloud.transport import request_id
 from .._model import codec
 from .._model.details import Origin
@@ -274,6 +274,8 @@ class Removal:
             resource = shown or self._read(cloud)
             if resource is not None:
                 self._remove(cloud, resource)
+        except OutOfTimeError:
+            return  # what is known of it says more
         except Exception as exc:  # also for an answer that is not JSON: the others are to be removed all the same
             if status_of(exc) == NOT_FOUND and is_from_service(exc):
                 self._note_gone()
@@ -473,6 +475,7 @@ class Work:
                 look = partial(self._look, left)
                 wait_until(f"{kinds_of(left)} to be gone", look, deadline, waits, lambda _text: None, self._pace)
         except DeadlinePassed:
+            note_obstacles(self.removals)
             # All that is left has its chance, out of turn; and once more, so that the reasons are true at the end.
             for _chance in range(2):
                 self._step(pending(self.removals))
@@ -533,6 +536,15 @@ def note_gone(run: Run, removal: Removal) -> None:
 
 def pending(removals: Iterable[Removal]) -> list[Removal]:
     return [removal for removal in removals if not removal.gone and not removal.final]
+
+
+def note_obstacles(removals: Iterable[Removal]) -> None:
+    """Have each removal whose turn has not come say what was in its way."""
+    left = pending(removals)
+    for removal in left:
+        obstacles = [other for other in left if other.entry["kind"] in removal.kind.after]
+        if obstacles and removal.asked is None:
+            removal.reason = f"it was not deleted yet, as there still is: {kinds_of(obstacles)}"
 
 
 def in_turn(removals: Iterable[Removal]) -> list[Removal]:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.session import OutOfTimeError
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
@@ -655,6 +656,25 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
         ("server", "it is still there, deleting since its deletion")
     ]
     assert cloud.all("networks") == []  # it has its chance out of turn
+
+
+def test_what_had_no_turn_is_left_with_what_was_in_its_way(had, remove, monkeypatch):
+    """No request is sent so late."""
+    had("server", _after_delete=[["deleting"] * 9999])
+    had("volume")
+    step = removal.Removal.step
+
+    def late(self, cloud, shown=None):
+        if self.entry["kind"] == "volume":
+            monkeypatch.setattr(self, "_read", out_of_time)
+        step(self, cloud, shown)
+
+    def out_of_time(_cloud):
+        raise OutOfTimeError(0.1)
+
+    monkeypatch.setattr(removal.Removal, "step", late)
+    reasons = {leftover.kind: leftover.reason for leftover in remove(timeout=0.1)}
+    assert reasons["volume"] == "it was not deleted yet, as there still is: server"
 
 
 def test_what_is_deleted_out_of_turn_is_left_with_its_own_state(had, remove):
