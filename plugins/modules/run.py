@@ -45,6 +45,17 @@ options:
     type: list
     elements: path
     default: []
+  level:
+    description: Name of the level that the variables of the run are of. It goes into the record.
+    type: str
+    version_added: 0.3.0
+  left_out:
+    description: The parts of the level that the run leaves out, each with its C(part), and with C(needs), the variable
+      that is not set.
+    type: list
+    elements: dict
+    default: []
+    version_added: 0.3.0
   cleanup_timeout:
     description: How long the removal by the watching process may take, in seconds.
     type: float
@@ -104,6 +115,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.level import RunLevel
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, check_id, new_run_id
@@ -124,6 +137,12 @@ def check_options(params: Mapping[str, Any]) -> None:
         flow.load(path)
 
 
+def level_of(params: Mapping[str, Any]) -> RunLevel | None:
+    if params["level"] is None:
+        return None
+    return codec.from_json(RunLevel, {"name": params["level"], "left_out": params["left_out"]}, "level")
+
+
 def check_unwatched(run: Run) -> None:
     """Refuse a run on which another process works."""
     if watchdog.is_watched(run):
@@ -141,6 +160,8 @@ def main() -> None:
             "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
             "watch": {"type": "bool", "default": True},
             "flows": {"type": "list", "elements": "path", "default": []},
+            "level": {"type": "str"},
+            "left_out": {"type": "list", "elements": "dict", "default": []},
             "cleanup_timeout": {"type": "float", "default": 300},
             "_controller": {"type": "int"},
         },
@@ -156,7 +177,7 @@ def main() -> None:
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
-        run, new = begin(params["runs"], run_id, connection.cloud_name(params))
+        run, new = begin(params["runs"], run_id, connection.cloud_name(params), level_of(params))
         finished = run.record.finished is not None
         if not finished:
             check_unwatched(run)

@@ -66,6 +66,10 @@ options:
     description: The largest number of parallel runs.
     type: int
     default: 4
+  level:
+    description: Name of the level that the variables of all runs are of. It goes into the record.
+    type: str
+    version_added: 0.3.0
   slow_times:
     description: A stage is slow if it took more than this many times the median over all targets.
     type: float
@@ -219,6 +223,7 @@ def main() -> None:
             "checks": {"type": "list", "elements": "dict", "default": []},
             "excluded": {"type": "list", "elements": "dict", "default": []},
             "parallel": {"type": "int", "default": 4},
+            "level": {"type": "str"},
             "slow_times": {"type": "float", "default": 3},
             "slow_seconds": {"type": "float", "default": 5},
             "templates": {"type": "path"},

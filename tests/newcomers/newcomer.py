@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A newcomer with a folder, a cloud of their own and a clouds.yaml, who calls the playbook verify."""
+"""A newcomer with a folder, a cloud of their own and a clouds.yaml, who calls the playbook verify or another."""
 
 from __future__ import annotations
 
@@ -83,6 +83,7 @@ class Newcomer:
         self.closing.callback(self.cloud.close)
         self.write_clouds(small=self.cloud.entry())
         self.variables: dict[str, Any] = dict(VARIABLES)
+        self.playbook = "verify"
         self.arguments: list[str] = []
         # Words before ansible-playbook
         self.prefix: list[str] = []
@@ -139,7 +140,7 @@ class Newcomer:
         if self.before is None:
             self.before = self.things()
         program = str(Path(sys.executable).parent / "ansible-playbook")
-        command = [*self.prefix, program, "stackproof.provision.verify", *self.arguments]
+        command = [*self.prefix, program, f"stackproof.provision.{self.playbook}", *self.arguments]
         process = subprocess.Popen(
             [*command, "-e", json.dumps(self.variables)],
             env=self.environment,

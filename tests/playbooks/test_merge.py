@@ -15,7 +15,7 @@ from tree import RECORDED
 RUNS = RECORDED / "runs"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 USUAL = {
-    "cloud": "small", "sweep_id": "nightly", "values": {}, "checks": [], "excluded": [], "parallel": 4,
+    "cloud": "small", "sweep_id": "nightly", "values": {}, "checks": [], "excluded": [], "parallel": 4, "level": None,
 }  # fmt: skip
 
 

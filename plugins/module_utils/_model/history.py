@@ -14,7 +14,7 @@ from .words import Result
 
 SCHEMA = "stackproof.history/2"
 # Increased whenever a digest gets other contents: then all records are read again.
-DIGEST_VERSION = 2
+DIGEST_VERSION = 3
 
 # A time in nanoseconds is the largest.
 Stamp = Annotated[int, Range(-(1 << 63), (1 << 63) - 1)]
@@ -27,7 +27,7 @@ class RunDigest:
     directory: the name of its directory in the folder of the runs.
     headline: what was wrong. component, how, stage, step, host: the same in fields; null where the run passed.
     stages: seconds of each stage that worked. steps: seconds of each step by its flow and its id.
-    facts: what the cloud consists of, as far as the run could see it.
+    facts: what the cloud consists of, as far as the run could see it. level: the level that the user named.
     size, changed: of the record that the digest was made of.
     """
 
@@ -46,6 +46,7 @@ class RunDigest:
     stages: Mapping[str, float] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, str] = field(default_factory=dict)
+    level: Optional[str] = None
     size: Optional[Stamp] = None
     changed: Optional[Stamp] = None
     version: int = DIGEST_VERSION

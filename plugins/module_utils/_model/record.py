@@ -20,6 +20,7 @@ from .flow import FollowedFlow
 from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
 from .known_bug import KnownBug
+from .level import RunLevel
 from .operation import Operation
 from .stage import Call, Leftover, Resource, Stage
 from .verdict import LONGEST_QUOTE, Verdict
@@ -288,6 +289,7 @@ class Record:
     chains: how the request was carried from store to store, and where it broke; only after a failed stage.
     known_bugs: those of others that the errors show; only where there are some.
     operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
+    level: the level of the run, and its parts that were left out; only where the user named one.
     """
 
     schema: Annotated[str, schema(const=SCHEMA)]
@@ -321,10 +323,16 @@ class Record:
     chains: Optional[tuple[Chain, ...]] = omitted()
     known_bugs: tuple[KnownBug, ...] = omitted(())
     operation: Optional[Operation] = omitted()
+    level: Optional[RunLevel] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:
         return self.stages if self.removal is None else (*self.stages, self.removal)
+
+    @property
+    def level_name(self) -> Optional[str]:
+        """Return the name of the level, if the user named one."""
+        return self.level.name if self.level else None
 
     @property
     def known_errors(self) -> tuple[LoggedError, ...]:

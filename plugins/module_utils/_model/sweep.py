@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Optional
 
-from .codec import Exactly, Pattern, Range, Seconds, Time
+from .codec import Exactly, Pattern, Range, Seconds, Time, omitted
+from .level import LeftOut
 from .words import Result, StageName, StageStatus, Word
 
 SCHEMA = "stackproof.sweep/2"
@@ -109,6 +110,7 @@ class Target:
     name: what a reader calls it. key: the same in the names of runs.
     stage, step, component, how: where and how the run failed, as far as it is known. reason: the same in words.
     directory: the directory of its run, relative to that of the sweep; null if it has none.
+    left_out: the parts of the level that its run left out.
     """
 
     name: Name
@@ -127,6 +129,7 @@ class Target:
     directory: Optional[RunPath] = None
     duration_s: Optional[Seconds] = None
     stages: tuple[TargetStage, ...] = ()
+    left_out: tuple[LeftOut, ...] = omitted(())
 
 
 @dataclass(frozen=True)
@@ -188,6 +191,7 @@ class Sweep:
     targets: the matrix: each target with its run, its result, and the stages of its run.
     stages: of each stage, on how many targets it worked, and the median and the maximum of its seconds.
     outliers: the stages that took much longer than the median.
+    level: name of the level of all runs; null where the user named none.
     """
 
     schema: Annotated[str, Exactly(SCHEMA)]
@@ -205,3 +209,4 @@ class Sweep:
     targets: tuple[Target, ...]
     stages: tuple[StageSpread, ...]
     outliers: tuple[Outlier, ...]
+    level: Optional[Name] = None

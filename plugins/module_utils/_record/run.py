@@ -21,6 +21,7 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from .._model import codec
+from .._model.level import RunLevel
 from .._model.record import ORDER, SCHEMA, Record
 from .._model.record import RUN_ID as RUN_ID_PATTERN
 from .._model.stage import Resource, Stage
@@ -70,7 +71,7 @@ def write_whole(path: str, text: str) -> None:
         raise
 
 
-def new_record(run_id: str, cloud: str | None) -> Record:
+def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None) -> Record:
     return Record(
         schema=SCHEMA,
         run_id=run_id,
@@ -88,6 +89,7 @@ def new_record(run_id: str, cloud: str | None) -> Record:
         deleted=0,
         kept=False,
         leftovers=(),
+        level=level,
     )
 
 
@@ -223,7 +225,7 @@ def check_id(run_id: str) -> None:
         raise StageError("invalid", message, resource=run_id)
 
 
-def begin(runs: str, run_id: str, cloud: str | None) -> tuple[Run, bool]:
+def begin(runs: str, run_id: str, cloud: str | None, level: RunLevel | None = None) -> tuple[Run, bool]:
     """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     check_id(run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
@@ -232,7 +234,7 @@ def begin(runs: str, run_id: str, cloud: str | None) -> tuple[Run, bool]:
         check_own(run)
         return run, False
     make_private(directory)
-    record = new_record(run_id, cloud)
+    record = new_record(run_id, cloud, level)
     os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
     write_record(directory, record)
     sync_directory(directory)

@@ -20,6 +20,7 @@ from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
 from . import finding, journey
+from .messages.level import all_left_out, level_in_words
 from .messages.words import plural
 from .paths import rows_of
 
@@ -78,13 +79,15 @@ def summary(record: Record, directory: str) -> list[str]:
 
 
 def run_lines(record: Record, directory: str) -> list[str]:
-    lines = ["", f"Run {record.run_id} on {record.cloud}, {span_of(record)}", ""]
+    level = level_in_words(record.level_name)
+    lines = ["", f"Run {record.run_id} on {record.cloud}{level}, {span_of(record)}", ""]
     lines.append(f"  {'stage':<10} {'result':<8} seconds")
     lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
     lines += slowest_lines(record)
     lines += path_lines(record)
     lines += leg_lines(record)
     lines += host_lines(record)
+    lines += [f"  left out: {part}" for part in all_left_out(record.level)]
     lines += [f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}" for limit in record.thresholds]
     lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
     return [*lines, *leftover_lines(record, directory)]

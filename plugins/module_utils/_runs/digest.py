@@ -38,6 +38,7 @@ def digest_of(record: Record, directory: str) -> RunDigest:
         stages=stage_seconds(record),
         steps=step_seconds(record.flows),
         facts=facts_of(record),
+        level=record.level_name,
     )
 
 

@@ -47,7 +47,14 @@ def combine(placed: Sequence[Placed], sweep_id: str, directory: str, limits: Lim
         stages=tuple(usual),
         outliers=tuple(slow),
         combined=tuple(chain.from_iterable(map(parts_of, sweeps))),
+        level=common_level(sweeps),
     )
+
+
+def common_level(sweeps: Sequence[Sweep]) -> str | None:
+    """Return the level of all sweeps; None where they differ."""
+    levels = {sweep.level for sweep in sweeps}
+    return levels.pop() if len(levels) == 1 else None
 
 
 def end_of(sweep: Sweep) -> float:

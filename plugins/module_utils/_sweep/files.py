@@ -49,6 +49,7 @@ def begin(params: Params, check: bool) -> tuple[Sweep, str]:
             excluded=codec.from_json(Hosts, params["excluded"], "excluded"),
             parallel=params["parallel"],
             part=targets.slice_record(part, whole),
+            level=params["level"],
         )
         # A record that could not be read again is refused as well, such as one with a name that is too long.
         codec.from_json(Sweep, codec.to_json(record))

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from xml.etree import ElementTree
 
@@ -17,6 +19,8 @@ from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .._record.words import listed
 from .._report import text
+from .._report.messages.level import left_out_in_words, level_in_words
+from .._report.messages.words import plural
 from .._report.units import duration, share
 from .._runs import frame
 from .verdict import alike
@@ -63,7 +67,8 @@ def shortened(names: Sequence[str]) -> str:
 
 def summary(sweep: Sweep, directory: str) -> list[str]:
     """Return the lines for the terminal at the end: one for each way in which targets ended, whatever their number."""
-    lines = ["", f"Sweep {sweep.sweep_id} on {sweep.cloud}{part_of(sweep)}", ""]
+    title = f"Sweep {sweep.sweep_id} on {sweep.cloud}{part_of(sweep)}{level_in_words(sweep.level)}"
+    lines = ["", title, ""]
     lines.append("  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result")
     for group in alike(sweep.targets):
         lines += group_lines(group)
@@ -72,6 +77,7 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
         lines.append(usual_line("longest", {spread.stage: spread.max_s for spread in sweep.stages}))
     lines += ["", *(f"  slow: {outlier.reason}" for outlier in sweep.outliers[:MOST_CHECKS])]
     lines += check_lines(sweep.preflight)
+    lines += [f"  left out: {text}" for text in left_out(sweep)]
     lines += [f"  excluded: {host.host}: {host.reason}" for host in sweep.excluded]
     lines += [
         f"  {len(sweep.targets)} targets in {text.seconds(sweep.duration_s)} s, at most {sweep.parallel} in parallel",
@@ -81,6 +87,12 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
         "",
     ]
     return [text.clean(line) for line in lines]
+
+
+def left_out(sweep: Sweep) -> list[str]:
+    """Return a line for each part of the level that runs left out, and how many did."""
+    parts = Counter(chain.from_iterable(target.left_out for target in sweep.targets))
+    return [f"{left_out_in_words(part)} ({plural(count, 'target')})" for part, count in parts.items()]
 
 
 def group_lines(group: Sequence[Target]) -> list[str]:
@@ -178,6 +190,8 @@ def view(sweep: Sweep) -> dict[str, Any]:
         **header,
         "sweep_id": sweep.sweep_id + part_of(sweep),
         "cloud": sweep.cloud,
+        "level": sweep.level,
+        "left_out": left_out(sweep),
         "parallel": sweep.parallel,
         "passed": sum(target.result is Result.PASS for target in sweep.targets),
         "stages": [{"name": name, "usual": usual.get(name)} for name in STAGES],

@@ -52,8 +52,9 @@ def new_sweep(
     excluded: Sequence[ExcludedHost] = (),
     parallel: int | None = None,
     part: Slice | None = None,
+    level: str | None = None,
 ) -> Sweep:
-    """Return the record of a sweep that begins. part: which slice of a larger one it is."""
+    """Return the record of a sweep that begins. part: which slice of a larger one it is. level: that of all runs."""
     return Sweep(
         schema=SCHEMA,
         sweep_id=sweep_id,
@@ -70,6 +71,7 @@ def new_sweep(
         targets=tuple(without_run(target, "The run was not begun.") for target in targets),
         stages=(),
         outliers=(),
+        level=level,
     )
 
 
@@ -86,6 +88,7 @@ def without_run(target: Target, reason: str, how: str = NOT_BEGUN) -> Target:
         directory=None,
         duration_s=None,
         stages=(),
+        left_out=(),
     )
 
 
@@ -103,6 +106,7 @@ def with_run(target: Target, record: Record, directory: str) -> Target:
         directory=directory,
         duration_s=record.duration_s,
         stages=tuple(map(target_stage, record.stages)),
+        left_out=record.level.left_out if record.level else (),
     )
 
 

@@ -14,6 +14,7 @@ from ..._model.flow import FollowedFlow
 from ..._model.record import EarlierRun, Record
 from ..._model.words import View
 from .. import frame, journey
+from ..messages.level import all_left_out
 from ..paths import PathRow, rows_of
 from ..sequence.drawing import Picture, legend_of_page
 from . import boot, chains, coverage, earlier, hosts, stages, steps, verdict
@@ -26,6 +27,8 @@ class Page:
 
     run_id: str
     cloud: str | None
+    level: str | None
+    left_out: list[str]
     verdict: verdict.Card
     chains: list[chains.ChainCard]
     waterfall: stages.Waterfall
@@ -64,6 +67,8 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
     return Page(
         run_id=record.run_id,
         cloud=record.cloud,
+        level=record.level_name,
+        left_out=all_left_out(record.level),
         verdict=verdict.card(record),
         chains=[chains.card(chain) for chain in record.known_chains],
         waterfall=stages.waterfall(record),

@@ -156,7 +156,9 @@ def first_in(tasks: list[dict[str, Any]], path: Path) -> tuple[str, str] | None:
         if own:
             return str(path.relative_to(ROOT)), own[0]
         if name := task.get("ansible.builtin.import_tasks"):
-            return first_own_task(path.parent / name)
+            if found := first_own_task(path.parent / name):
+                return found
+            continue  # it has none, such as the one that takes the values of a level
         if role := task.get("ansible.builtin.import_role"):
             folder = ROOT / "roles" / role["name"].rpartition(".")[2] / "tasks"
             return first_own_task(folder / f"{role.get('tasks_from', 'main')}.yml")
