@@ -15,11 +15,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.action import local
+from ansible_collections.stackproof.provision.plugins.plugin_utils._version import collection_version
 
 
 class ActionModule(local.ActionModule):
     def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
         args = super().arguments(module, task_vars)
+        args["_collection"] = collection_version()
         if self._connection.transport == "local":
             args["_controller"] = os.getppid()  # the process that the run's watch waits for
         return args

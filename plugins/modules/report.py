@@ -41,6 +41,12 @@ options:
   template:
     description: The Jinja2 template of C(report.html). The role report has it. Without it no page is written.
     type: path
+  archive:
+    description: Whether to write an archive of the run beside its directory, with its record, its page, C(junit.xml),
+      an inventory of versions and of what was not checked, and the digest of each file.
+    type: bool
+    default: false
+    version_added: 0.3.0
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).
@@ -77,6 +83,11 @@ page:
   returned: success
   type: str
   sample: /home/operator/runs/20261121-065105-bdb5f5/report.html
+archive:
+  description: Path of the archive, if there is one.
+  returned: success
+  type: str
+  sample: /home/operator/runs/20261121-065105-bdb5f5.tar.gz
 verdict:
   description: Result, stage and reason; for a failure also step, component, host, evidence and what to do next.
   returned: always
@@ -147,6 +158,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.words 
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
 from ansible_collections.stackproof.provision.plugins.module_utils._report import frame, otlp, text
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import archive
 
 # What a part of a record may raise that is of an unknown form
 NOT_UNDERSTOOD: tuple[type[Exception], ...] = (*MALFORMED, *frame.UNDEFINED)
@@ -174,6 +186,8 @@ def write(run: Run, params: Mapping[str, Any]) -> bool:
         if unfinished:
             finish.finish(run, earlier, params["thresholds"], sentence(params["broke_off"]))
         finish.render(run, params["template"], earlier)
+        if params["archive"]:
+            archive.write_run(run.directory)
     return unfinished
 
 
@@ -189,11 +203,13 @@ def reading(run: Run) -> Iterator[None]:
 
 def result_of(run: Run, changed: bool) -> dict[str, Any]:
     page_path = run.path(text.PAGE)
+    archive_path = archive.path_of(run.directory)
     return {
         "changed": changed,
         "verdict": codec.to_json(run.record.verdict),
         "summary": text.summary(run.record, run.directory),
         "page": page_path if os.path.exists(page_path) else None,
+        "archive": archive_path if os.path.exists(archive_path) else None,
     }
 
 
@@ -233,6 +249,7 @@ def main() -> None:
             "end": {"type": "bool", "default": True},
             "broke_off": {"type": "str"},
             "template": {"type": "path"},
+            "archive": {"type": "bool", "default": False},
             "otlp_endpoint": {"type": "str"},
         },
         supports_check_mode=True,

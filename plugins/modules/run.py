@@ -63,6 +63,9 @@ options:
   _controller:
     description: The process to watch. The collection sets it.
     type: int
+  _collection:
+    description: The version of the collection. The collection sets it.
+    type: str
 notes:
   - The playbooks C(stackproof.provision.verify) and C(stackproof.provision.acceptance) start with it.
 seealso:
@@ -107,15 +110,19 @@ finished:
 """
 
 import os
+import platform
 from collections.abc import Mapping
+from importlib import metadata
 from typing import Any
 
+from ansible.module_utils import ansible_release
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import Tools
 from ansible_collections.stackproof.provision.plugins.module_utils._model.level import RunLevel
 from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
@@ -143,6 +150,15 @@ def level_of(params: Mapping[str, Any]) -> RunLevel | None:
     return codec.from_json(RunLevel, {"name": params["level"], "left_out": params["left_out"]}, "level")
 
 
+def tools_of(params: Mapping[str, Any]) -> Tools:
+    """Return the versions of the programs that do the run. The SDK is not loaded for its own."""
+    try:
+        sdk = metadata.version("openstacksdk")
+    except metadata.PackageNotFoundError:
+        sdk = None
+    return Tools(params["_collection"], ansible_release.__version__, platform.python_version(), sdk)
+
+
 def check_unwatched(run: Run) -> None:
     """Refuse a run on which another process works."""
     if watchdog.is_watched(run):
@@ -164,6 +180,7 @@ def main() -> None:
             "left_out": {"type": "list", "elements": "dict", "default": []},
             "cleanup_timeout": {"type": "float", "default": 300},
             "_controller": {"type": "int"},
+            "_collection": {"type": "str"},
         },
         supports_check_mode=True,
     )
@@ -177,7 +194,7 @@ def main() -> None:
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
-        run, new = begin(params["runs"], run_id, connection.cloud_name(params), level_of(params))
+        run, new = begin(params["runs"], run_id, connection.cloud_name(params), level_of(params), tools_of(params))
         finished = run.record.finished is not None
         if not finished:
             check_unwatched(run)

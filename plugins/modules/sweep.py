@@ -81,6 +81,13 @@ options:
   templates:
     description: Folder with the templates of the pages. The role report has it. Without it no page is written.
     type: path
+  archive:
+    description: Whether to write an archive of the sweep and of its runs beside its directory, with the records, the
+      pages, C(junit.xml), an inventory of versions and of what was not checked, and the digest of each file. Only with
+      O(state=finished).
+    type: bool
+    default: false
+    version_added: 0.3.0
   enforce:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
@@ -227,6 +234,7 @@ def main() -> None:
             "slow_times": {"type": "float", "default": 3},
             "slow_seconds": {"type": "float", "default": 5},
             "templates": {"type": "path"},
+            "archive": {"type": "bool", "default": False},
             "enforce": {"type": "bool", "default": True},
         },
         required_if=[("state", "finished", ["sweep_id"]), ("state", "combined", ["directories"])],

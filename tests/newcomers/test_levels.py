@@ -1,11 +1,12 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The playbooks with a level, on the fake cloud: what the record has, and what is created."""
+"""The playbooks with a level, on the fake cloud: what the record and the archive have, and what is created."""
 
 from __future__ import annotations
 
 import json
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ def statuses(record: dict[str, Any]) -> dict[str, str]:
     return {stage["stage"]: stage["status"] for stage in record["stages"]}
 
 
+def archived(path: Path) -> list[str]:
+    """Return the names in an archive, without those of its folders."""
+    with tarfile.open(path) as archive:
+        return [name.partition("/")[2] for name in archive.getnames()]
+
+
 def created(newcomer: Newcomer) -> set[str]:
     """Return the last part of the path of each collection in which something was created."""
     posts = [request.path for request in newcomer.cloud.requests if request.method == "POST"]
@@ -48,7 +55,7 @@ def created(newcomer: Newcomer) -> set[str]:
 
 
 def test_smoke_creates_no_volume(newcomer: Newcomer) -> None:
-    newcomer.variables["stackproof_level"] = "smoke"
+    newcomer.variables |= {"stackproof_level": "smoke", "stackproof_archive": True}
     status, output = newcomer.verify()
     assert status == 0, output
     assert "on small, level smoke, " in output
@@ -56,6 +63,11 @@ def test_smoke_creates_no_volume(newcomer: Newcomer) -> None:
     assert record["level"] == {"name": "smoke"}
     assert statuses(record)["volume"] == "skipped"
     assert "volumes" not in created(newcomer)
+    assert record["tools"]["collection"]
+    path = newcomer.work / f"runs/{RUN_ID}.tar.gz"
+    assert f"archive: {path}" in output
+    files = [f"{RUN_ID}/{name}" for name in ("junit.xml", "report.html", "run.json")]
+    assert archived(path) == ["inventory.json", *files, "SHA256SUMS"]
     assert "<dt>level</dt><dd>smoke</dd>" in (newcomer.run_dir(RUN_ID) / "report.html").read_text()
 
 
@@ -66,6 +78,7 @@ def test_full_leaves_out_the_floating_ip_without_an_external_network(newcomer: N
     words = "left out: stackproof_floating_ip needs stackproof_external_network, which is not set"
     assert words in output
     assert record_of(newcomer)["level"] == {"name": "full", "left_out": [NO_EXTERNAL]}
+    assert not (newcomer.work / f"runs/{RUN_ID}.tar.gz").exists()
     assert "routers" in created(newcomer)
     assert "floatingips" not in created(newcomer)
 
@@ -98,7 +111,7 @@ def test_unknown_level_is_refused_before_anything_is_created(newcomer: Newcomer)
     assert created(newcomer) == set()
 
 
-def test_every_target_of_acceptance_has_the_level(newcomer: Newcomer) -> None:
+def test_every_target_of_acceptance_has_the_level_and_is_in_one_archive(newcomer: Newcomer) -> None:
     del newcomer.variables["stackproof_run_id"]
     for path, name in PREFLIGHT.items():
         newcomer.cloud.trouble("GET", path, name, times=1000)
@@ -120,4 +133,7 @@ def test_every_target_of_acceptance_has_the_level(newcomer: Newcomer) -> None:
         record = record_of(newcomer, target["run_id"])
         assert record["level"]["name"] == "full"
         assert statuses(record)["volume"] == "skipped"
+    assert [path.name for path in (newcomer.work / "runs").glob("*.tar.gz")] == ["sweep-nightly.tar.gz"]
+    names = archived(newcomer.work / "runs/sweep-nightly.tar.gz")
+    assert {f"{target['run_id']}/run.json" for target in sweep["targets"]} | {"sweep-nightly/sweep.html"} <= set(names)
     assert "routers" in created(newcomer)

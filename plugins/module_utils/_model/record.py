@@ -19,6 +19,7 @@ from .error_kind import ErrorKind
 from .flow import FollowedFlow
 from .host import Host, Unread
 from .instance import Claims, DescribedInstance, Network, Port
+from .inventory import Tools
 from .known_bug import KnownBug
 from .level import RunLevel
 from .operation import Operation
@@ -290,6 +291,7 @@ class Record:
     known_bugs: those of others that the errors show; only where there are some.
     operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
     level: the level of the run, and its parts that were left out; only where the user named one.
+    tools: the versions of the programs that started the run.
     """
 
     schema: Annotated[str, schema(const=SCHEMA)]
@@ -324,6 +326,7 @@ class Record:
     known_bugs: tuple[KnownBug, ...] = omitted(())
     operation: Optional[Operation] = omitted()
     level: Optional[RunLevel] = omitted()
+    tools: Optional[Tools] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:

@@ -18,9 +18,10 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from .._model import codec
+from .._model.inventory import Tools
 from .._model.level import RunLevel
 from .._model.record import ORDER, SCHEMA, Record
 from .._model.record import RUN_ID as RUN_ID_PATTERN
@@ -56,12 +57,13 @@ def new_run_id() -> str:
     return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
 
 
-def write_whole(path: str, text: str) -> None:
-    """Replace a file at once: a reader finds the old text or the new one, also after a crash."""
+@contextlib.contextmanager
+def replaced(path: str) -> Iterator[BinaryIO]:
+    """Replace a file as a whole: a reader finds the old content or the new one, also after a crash."""
     handle, new = tempfile.mkstemp(prefix=".new-", dir=os.path.dirname(path))
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(new, path)
@@ -71,7 +73,13 @@ def write_whole(path: str, text: str) -> None:
         raise
 
 
-def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None) -> Record:
+def write_whole(path: str, text: str) -> None:
+    """Replace a file with a text, as a whole."""
+    with replaced(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None, tools: Tools | None = None) -> Record:
     return Record(
         schema=SCHEMA,
         run_id=run_id,
@@ -90,6 +98,7 @@ def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None) ->
         kept=False,
         leftovers=(),
         level=level,
+        tools=tools,
     )
 
 
@@ -225,7 +234,9 @@ def check_id(run_id: str) -> None:
         raise StageError("invalid", message, resource=run_id)
 
 
-def begin(runs: str, run_id: str, cloud: str | None, level: RunLevel | None = None) -> tuple[Run, bool]:
+def begin(
+    runs: str, run_id: str, cloud: str | None, level: RunLevel | None = None, tools: Tools | None = None
+) -> tuple[Run, bool]:
     """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     check_id(run_id)
     directory = os.path.join(os.path.abspath(runs), run_id)
@@ -234,7 +245,7 @@ def begin(runs: str, run_id: str, cloud: str | None, level: RunLevel | None = No
         check_own(run)
         return run, False
     make_private(directory)
-    record = new_record(run_id, cloud, level)
+    record = new_record(run_id, cloud, level, tools)
     os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
     write_record(directory, record)
     sync_directory(directory)

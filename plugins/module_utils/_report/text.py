@@ -37,6 +37,8 @@ SLOW_SHARE, SLOW_SECONDS = 0.1, 1.0
 SHOWN = 5
 MOST_LOGS = 10
 PAGE = "report.html"
+# The ending of the archive of a result, which lies beside its directory
+ARCHIVE = ".tar.gz"
 WRONG = (CheckStatus.FAILED, CheckStatus.UNREADABLE)
 NOT_RUN = (CheckStatus.NOT_APPLICABLE, CheckStatus.UNREADABLE)
 # THIN stands between thousands, and between a number and its unit: no line ends there.
@@ -144,8 +146,15 @@ def ending(record: Record, directory: str) -> list[str]:
         *part_lines(finding.parts(record)),
         f"  files: {directory}",
         *([f"  page: {page}"] if os.path.exists(page) else []),
+        *archive_lines(directory),
         "",
     ]
+
+
+def archive_lines(directory: str) -> list[str]:
+    """Return a line with the archive beside the directory of a run or a sweep, if there is one."""
+    path = os.path.realpath(directory) + ARCHIVE
+    return [f"  archive: {path}"] if os.path.exists(path) else []
 
 
 def part_lines(parts: Iterable[finding.Part]) -> list[str]:

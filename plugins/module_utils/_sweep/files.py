@@ -18,6 +18,7 @@ from .._model.codec import MalformedError
 from .._model.sweep import SCHEMA, ExcludedHost, PreflightCheck, Sweep, Target
 from .._record import ledger, run
 from .._record.errors import MALFORMED, StageError, explain
+from .._runs import archive
 from . import combine, sweep, targets
 from .render import PAGE, junit, page
 from .sweep import Limits
@@ -119,6 +120,8 @@ def end(params: Params) -> tuple[Sweep, str, bool]:
         record = sweep.finish(record, outcomes_of(record, params["runs"]), limits_of(params))
         save(record, directory)
     render(record, directory, params["templates"])
+    if params["archive"]:
+        archive.write_sweep(directory, record)
     return record, directory, is_new
 
 

@@ -84,6 +84,7 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
         "",
         f"  {sweep.verdict.result.upper()}: {sweep.verdict.reason}",
         f"  files: {directory}",
+        *text.archive_lines(directory),
         "",
     ]
     return [text.clean(line) for line in lines]

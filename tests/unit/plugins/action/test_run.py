@@ -8,12 +8,18 @@ from __future__ import annotations
 import os
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.plugin_utils._version import collection_version
 
 
 @pytest.mark.parametrize(("transport", "learns"), [("local", True), ("ssh", False)])
 def test_only_a_run_on_this_machine_learns_which_process_to_watch(act, transport, learns):
     act("run", {"run_id": "run-1"}, transport, runs="runs")
     assert act.given[1].get("_controller") == (os.getppid() if learns else None)
+
+
+def test_record_learns_the_version_of_the_collection(act):
+    act("run", {"run_id": "run-1"}, runs="runs")
+    assert act.given[1]["_collection"] == collection_version()
 
 
 @pytest.mark.parametrize(
