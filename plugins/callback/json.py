@@ -8,7 +8,7 @@ name: json
 type: stdout
 short_description: One JSON document on the standard output, with the verdict
 author: stackproof contributors (!UNKNOWN)
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - For scripts and agents. Prints nothing while a playbook of this collection works, and one JSON document at its end.
     Warnings go to the standard error, as ever.

@@ -9,7 +9,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 name: level_values
 short_description: Finds the values that a level gives a run
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - A level names values of variables. A variable that is set anywhere else keeps its value.
   - A part of a level that needs a variable which is not set is left out. The last item names all such parts.

@@ -45,7 +45,7 @@ options:
     type: list
     elements: dict
     default: []
-    version_added: 0.3.0
+    version_added: 1.0.0
   flows:
     description: Files of the flows through which the boot is followed.
     type: list

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: capacity_info
 short_description: 'Asks a cloud whether a flavor fits on a compute host, and if not, why'
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - Asks Nova for its compute services, hypervisors and aggregates, and Placement for what it offers for the flavor, as
     the scheduler does, then with one constraint left out at a time, and for the inventories of the hosts.

@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: load
 short_description: 'Many instances in parallel: starts a load test, or ends it with one verdict'
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - A load test is many runs, with up to O(parallel) of them in parallel. A playbook does the runs.
   - At the start it creates the directory C(load-<id>) with the record C(load.json), and returns the runs to do. It

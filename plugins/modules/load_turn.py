@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: load_turn
 short_description: 'Used by load: decides when an instance may start'
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - With O(state=taken) it waits until the instance may start, and returns whether it still may. With O(state=returned)
     it frees the turn.

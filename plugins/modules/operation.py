@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: operation
 short_description: 'Used by diagnose: reads from a live cloud how something was made, and begins a diagnosis of it'
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - Reads a server, a volume or an image from the API, with what the cloud has recorded of its creation. That becomes
     the stages of a run in the record of a new diagnosis. Then the hosts are read, and it is judged like a run.

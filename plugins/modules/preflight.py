@@ -28,7 +28,7 @@ options:
   instances:
     description: The total number of instances, if it does not follow from O(hosts) and O(values).
     type: int
-    version_added: 0.3.0
+    version_added: 1.0.0
   slice:
     description: >-
       The slice of a sweep, such as V(3/10). All slices may run in parallel, so quotas must leave room for all of them.
@@ -48,7 +48,7 @@ options:
   zone:
     description: Availability zone of the instances, if O(values) has none. By default any.
     type: str
-    version_added: 0.3.0
+    version_added: 1.0.0
   network:
     description: The network to use, if the runs do not create one.
     type: str
@@ -66,7 +66,7 @@ options:
     type: str
     choices: [at_boot, after, root]
     default: at_boot
-    version_added: 0.3.0
+    version_added: 1.0.0
   floating_ip:
     description: Whether the instance will have a floating IP.
     type: bool

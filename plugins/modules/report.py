@@ -46,7 +46,7 @@ options:
       an inventory of versions and of what was not checked, and the digest of each file.
     type: bool
     default: false
-    version_added: 0.3.0
+    version_added: 1.0.0
   otlp_endpoint:
     description:
       - Where to send the run as OpenTelemetry spans by HTTP, such as V(http://localhost:4318/v1/traces).

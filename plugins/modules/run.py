@@ -48,14 +48,14 @@ options:
   level:
     description: Name of the level that the variables of the run are of. It goes into the record.
     type: str
-    version_added: 0.3.0
+    version_added: 1.0.0
   left_out:
     description: The parts of the level that the run leaves out, each with its C(part), and with C(needs), the variable
       that is not set.
     type: list
     elements: dict
     default: []
-    version_added: 0.3.0
+    version_added: 1.0.0
   cleanup_timeout:
     description: How long the removal by the watching process may take, in seconds.
     type: float

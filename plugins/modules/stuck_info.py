@@ -8,7 +8,7 @@ from __future__ import annotations
 DOCUMENTATION = r"""
 module: stuck_info
 short_description: Lists what is stuck or has failed on a cloud, grouped by what it has in common
-version_added: 0.3.0
+version_added: 1.0.0
 description:
   - Lists the servers, volumes, ports and images that have been in error, or in a state that does not last, for longer
     than some minutes. A group has those of one kind and one state for which the cloud gives the same reason.

@@ -69,7 +69,7 @@ options:
   level:
     description: Name of the level that the variables of all runs are of. It goes into the record.
     type: str
-    version_added: 0.3.0
+    version_added: 1.0.0
   slow_times:
     description: A stage is slow if it took more than this many times the median over all targets.
     type: float
@@ -87,7 +87,7 @@ options:
       O(state=finished).
     type: bool
     default: false
-    version_added: 0.3.0
+    version_added: 1.0.0
   enforce:
     description: Whether the module fails unless the verdict is a pass.
     type: bool
