@@ -17,6 +17,7 @@ from tree import ROOT
 README = (ROOT / "README.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 FLOWS = (ROOT / "docs/flows.md").read_text()
+RESULTS = (ROOT / "docs/results.md").read_text()
 ASK = (ROOT / "docs/ask-a-host.md").read_text()
 ASKED = (
     "domain_info",
@@ -53,6 +54,39 @@ def test_readme_lists_every_page():
     listed = set(re.findall(r"\]\(([\w./-]+)\)", README.partition("## All pages")[2].partition("\n## ")[0]))
     pages = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
     assert listed == pages | {"CONTRIBUTING.md", "CHANGELOG.rst", "lab/README.md"}
+
+
+MEASURED = ROOT / "measurements/verdict-held-out.md"
+# Rule to its row in the measurement
+RULES = {
+    "first unit that does not run": 'by the rule "first unit that does not run": right, wrong',
+    "service of the first ERROR line": 'by the rule "service of the first ERROR line": right, wrong',
+    "component of the missing step": 'by the rule "component of the missing step": right, wrong',
+}
+
+
+def measured_wrong_not_dead(row):
+    """The sum over all clouds in a row of the measurement of 80 faults."""
+    table = MEASURED.read_text().partition("\n## Wrong, not dead\n")[2]
+    return re.search(rf"^\| {re.escape(row)} \|.*\| ([\d, ]+) \|$", table, re.MULTILINE)[1]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_naive_rules_have_the_numbers_that_were_measured(rule):
+    right, wrong = measured_wrong_not_dead(RULES[rule]).split(", ")
+    assert f'"{rule}" {right} right, {wrong} wrong' in " ".join(README.split())
+    assert f"the {rule} | {right} | {wrong} |" in RESULTS
+
+
+def test_the_verdict_has_the_numbers_that_were_measured():
+    rows = ("component and host right, or the reason if nothing is broken", "a wrong one named", "no component named")
+    right, wrong, unnamed = map(measured_wrong_not_dead, rows)
+    failed = int(measured_wrong_not_dead("run")) - int(measured_wrong_not_dead("no effect: the run passed"))
+    sentence = (
+        f"{right} of {failed} failed runs with held-out faults, wrong in {wrong}, and names no component in {unnamed}"
+    )
+    assert sentence in " ".join(README.split())
+    assert f"| the verdict | {right} | {wrong} |" in RESULTS
 
 
 def test_the_numbers_of_readme_are_those_of_the_tables():
