@@ -34,8 +34,7 @@ list-targets = @awk -F ':.*\#\# ' '/^[a-z0-9.-]+:.*\#\# / {printf "  make %-17s 
 help:
 	@echo "Everyday targets:"
 	$(list-targets) Makefile
-	@echo "The others: make help-check (single tests and checks), help-lab (labs and devstacks), help-measure (long tests),"
-	@echo "  help-release (tarballs)"
+	@echo "The others: make help-check (single checks), help-lab (labs), help-measure (long tests), help-release (tarballs)"
 
 help-check:
 	$(list-targets) tools/check.mk
