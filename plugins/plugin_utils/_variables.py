@@ -31,6 +31,7 @@ FIRST_TASKS = {
     "roles/diagnosis/tasks/live.yml": "operation",
     "roles/diagnosis/tasks/main.yml": "bundle_info",
     "roles/diagnosis/tasks/stuck.yml": "stuck_info",
+    "roles/report/tasks/compare.yml": "comparison",
     "roles/report/tasks/history.yml": "history",
     "roles/report/tasks/merge.yml": "sweep",
     "roles/report/tasks/render.yml": "report",

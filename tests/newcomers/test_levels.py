@@ -137,3 +137,9 @@ def test_every_target_of_acceptance_has_the_level_and_is_in_one_archive(newcomer
     names = archived(newcomer.work / "runs/sweep-nightly.tar.gz")
     assert {f"{target['run_id']}/run.json" for target in sweep["targets"]} | {"sweep-nightly/sweep.html"} <= set(names)
     assert "routers" in created(newcomer)
+    newcomer.playbook = "report"
+    newcomer.variables = {"stackproof_run_dir": "runs/sweep-nightly", "stackproof_compare": "runs/sweep-nightly.tar.gz"}
+    status, output = newcomer.verify()
+    assert status == 0, output
+    assert "Nothing is different on 2 targets." in output
+    assert (newcomer.work / "runs/sweep-nightly/comparison-nightly-nightly.json").exists()

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Optional
 
-from .codec import Exactly, Text, Time, omitted
+from .codec import Exactly, Seconds, Text, Time, omitted
 from .host import Check, Part, Unread
 from .level import RunLevel
 from .stage import Resource
-from .words import HostStatus, Result, StageName, StageStatus, Word
+from .words import HostStatus, Result, StageName, StageStatus, StepStatus, Word
 
 SCHEMA = "stackproof.inventory/1"
 
@@ -109,8 +109,8 @@ class Inventory:
     skipped: tuple[Skipped, ...]
 
 
-# The parts of a record that an inventory needs: that of a sweep is made of all its runs, and whole records take long to
-# read.
+# The parts of a record that an inventory and a comparison need: they read all runs of a sweep, and whole records take
+# long to read.
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,7 @@ class StageOfRun:
     status: StageStatus
     resources: tuple[Resource, ...]
     details: Mapping[str, Any]
+    duration_s: Optional[Seconds] = None
 
 
 @dataclass(frozen=True)
@@ -136,16 +137,34 @@ class HostOfRun:
 
 
 @dataclass(frozen=True)
+class StepOfRun:
+    """A step of a flow. Its fields are those of a record."""
+
+    id: Text
+    message: Text
+    status: StepStatus
+
+
+@dataclass(frozen=True)
+class FlowOfRun:
+    """A flow of a run. Its fields are those of a record."""
+
+    name: Text
+    steps: tuple[StepOfRun, ...]
+
+
+@dataclass(frozen=True)
 class ResultOfRun:
     """The verdict of a run. Its fields are those of a record."""
 
     result: Result
     reason: str
+    headline: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """What an inventory needs of a run. Its fields are those of a record."""
+    """What an inventory and a comparison need of a run. Its fields are those of a record."""
 
     run_id: Text
     cloud: Optional[str]
@@ -154,5 +173,6 @@ class FinishedRun:
     verdict: ResultOfRun
     stages: tuple[StageOfRun, ...]
     hosts: tuple[HostOfRun, ...]
+    flows: tuple[FlowOfRun, ...]
     level: Optional[RunLevel] = omitted()
     tools: Optional[Tools] = omitted()

@@ -311,20 +311,29 @@ def read_as(kind: type[T], directory: str) -> T:
     """
     path = os.path.join(directory, "run.json")
     try:
-        data = json.loads(own_text(path, LONGEST_RECORD))
+        text = own_text(path, LONGEST_RECORD)
     except FileNotFoundError:
         raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
+    except ValueError as exc:
+        raise StageError("no_run", f"{path} cannot be read: {exc}") from None
+    return parsed(kind, SCHEMA, path, text)
+
+
+def parsed(kind: type[T], schema: str, path: str, text: str) -> T:
+    """Return a record, or the part of it that a class has, of the text in a file. Anybody may have written it."""
+    try:
+        data = json.loads(text)
     except (ValueError, RecursionError) as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if schema != SCHEMA:
-        raise StageError("no_run", f"the schema of {path} is {schema}, not {SCHEMA}")
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != schema:
+        raise StageError("no_run", f"the schema of {path} is {found}, not {schema}")
     try:
         return codec.from_json(kind, data)
     except codec.MalformedError as exc:
-        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: {exc}") from None
+        raise StageError("no_run", f"{path} is no record of the schema {schema}: {exc}") from None
     except RecursionError:
-        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it is nested too deep") from None
+        raise StageError("no_run", f"{path} is no record of the schema {schema}: it is nested too deep") from None
 
 
 def is_time(value: Any) -> bool:

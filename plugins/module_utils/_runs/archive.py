@@ -78,7 +78,7 @@ def write(directory: str, sources: Iterable[Source], of_result: Inventory) -> st
         digests = {}
         for name, content in contents(files, text.encode()):
             add(archive, f"{top}/{name}", content, at)
-            digests[name] = hashlib.sha256(content).hexdigest()
+            digests[name] = digest_of(content)
         add(archive, f"{top}/{DIGESTS}", manifest(digests).encode(), at)
     return path
 
@@ -109,6 +109,10 @@ def add(archive: tarfile.TarFile, name: str, content: bytes, at: int) -> None:
     member = tarfile.TarInfo(name)
     member.size, member.mtime, member.mode = len(content), at, 0o600
     archive.addfile(member, io.BytesIO(content))
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def manifest(digests: Mapping[str, str]) -> str:

@@ -57,8 +57,8 @@ def test_the_modules_of_a_run_are_loaded_before_it_begins():
     routes = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
     here = {"run", *(name for name, route in routes.items() if "action_plugin" in route)}
     # Those of other playbooks, of a sweep or a load as a whole, and of the hosts
-    others = {"bundle_info", "capacity_info", "diagnosis", "history", "load", "preflight", "stuck_info", "sweep"}
-    others.add("evidence_info")
+    others = {"bundle_info", "capacity_info", "comparison", "diagnosis", "history", "load", "preflight", "sweep"}
+    others |= {"evidence_info", "stuck_info"}
     assert set(forked.MODULES) == here - others
     assert all(f"{forked.COLLECTION}.modules.{name}" in sys.modules for name in forked.MODULES)
 

@@ -1,0 +1,276 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The comparison of two results: what is different since the earlier one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from .._model.comparison import (
+    SCHEMA,
+    CheckChange,
+    Comparison,
+    PreflightChange,
+    Side,
+    StageChange,
+    StepChange,
+    TimeChange,
+    VerdictChange,
+    VersionChange,
+)
+from .._model.host import Check
+from .._model.inventory import FinishedRun, Inventory, StepOfRun, Tools
+from .._model.sweep import PreflightCheck
+from .._model.words import CheckStatus, Result, StageName, StageStatus, StepStatus
+from .._record.errors import StageError
+from .figures import figures_of, median_of
+from .results import FinishedResult
+
+K = TypeVar("K")
+V = TypeVar("V")
+# A run before and a run now, by the name of their target
+Pairs = Mapping[str, tuple[FinishedRun, FinishedRun]]
+
+# With fewer targets nothing is known of the spread of a stage's times. Boots that passed on the lab differ by a factor
+# of up to 1.9 between runs, so a smaller one says nothing.
+ENOUGH_TARGETS = 5
+FEW_TIMES, FEW_SECONDS = 2.0, 2.0
+# With enough of them, the median has to be outside of what 90 % of the targets had before, and by as much as makes a
+# stage of a single run slow.
+MANY_TIMES, MANY_SECONDS = 1.1, 1.0
+# So that a time of 0 s divides nothing
+LEAST_S = 0.001
+
+
+def compare(before: FinishedResult, now: FinishedResult) -> Comparison:
+    """Return what is different between two results of one kind."""
+    check_kinds(before, now)
+    pairs = {name: (before.runs[name], run) for name, run in now.runs.items() if name in before.runs}
+    return Comparison(
+        schema=SCHEMA,
+        before=side_of(before),
+        now=side_of(now),
+        compared=len(pairs),
+        verdicts=tuple(verdict_changes(before, now)),
+        stages=tuple(stage_changes(pairs)),
+        times=tuple(time_changes(pairs)),
+        checks=tuple(check_changes(pairs)),
+        preflight=tuple(preflight_changes(before, now)),
+        versions=tuple(version_changes(before.inventory, now.inventory)),
+        steps=tuple(step_changes(pairs)),
+    )
+
+
+def check_kinds(before: FinishedResult, now: FinishedResult) -> None:
+    if (before.sweep is None) != (now.sweep is None):
+        message = f"{before.inventory.id} and {now.inventory.id} are not of one kind: one is a run, the other a sweep"
+        raise StageError("invalid", message, hint="Compare two runs, or two sweeps.")
+
+
+def side_of(result: FinishedResult) -> Side:
+    known = result.inventory
+    return Side(
+        id=known.id,
+        cloud=known.cloud,
+        level=known.level,
+        started=known.started,
+        finished=known.finished,
+        result=known.result,
+        targets=len(result.verdicts),
+    )
+
+
+def differences(before: Mapping[K, V], now: Mapping[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
+    """Yield each key whose value is another one, with both values: None where there is none."""
+    for key in dict.fromkeys([*before, *now]):
+        if before.get(key) != now.get(key):
+            yield key, before.get(key), now.get(key)
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    groups: dict[K, list[V]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+# Verdicts and stages
+
+
+def verdict_changes(before: FinishedResult, now: FinishedResult) -> Iterator[VerdictChange]:
+    for target, was, is_now in differences(before.verdicts, now.verdicts):
+        source = before if is_now in (None, Result.PASS) else now
+        yield VerdictChange(target, was, is_now, source.headlines.get(target))
+
+
+def stage_changes(pairs: Pairs) -> list[StageChange]:
+    groups = grouped(changes_of_stages(pairs))
+    return [StageChange(*key, len(targets), targets[0]) for key, targets in groups.items()]
+
+
+def changes_of_stages(pairs: Pairs) -> Iterator[tuple[tuple[StageName, StageStatus, StageStatus], str]]:
+    """Yield each stage of a target with another status, and the target. One that a run does not have is skipped."""
+    for target, (before, now) in pairs.items():
+        for name, was, is_now in differences(statuses_of(before), statuses_of(now)):
+            change = (name, was or StageStatus.SKIPPED, is_now or StageStatus.SKIPPED)
+            if change[1] is not change[2]:
+                yield change, target
+
+
+def statuses_of(run: FinishedRun) -> dict[StageName, StageStatus]:
+    return {stage.stage: stage.status for stage in run.stages}
+
+
+# Times
+
+
+def time_changes(pairs: Pairs) -> Iterator[TimeChange]:
+    """Yield the stages whose times differ by more than noise, over the targets on which they worked both times."""
+    for name in StageName:
+        before, now = [], []
+        for earlier, later in pairs.values():
+            was, is_now = seconds_of(earlier, name), seconds_of(later, name)
+            if was is not None and is_now is not None:
+                before.append(was)
+                now.append(is_now)
+        yield from time_change(name, before, now)
+
+
+def seconds_of(run: FinishedRun, name: StageName) -> float | None:
+    worked = (stage for stage in run.stages if stage.stage is name and stage.status is StageStatus.OK)
+    stage = next(worked, None)
+    return stage.duration_s if stage else None
+
+
+def time_change(stage: StageName, before: Sequence[float], now: Sequence[float]) -> Iterator[TimeChange]:
+    was, is_now = median_of(before), median_of(now)
+    if was is None or is_now is None or not is_beyond_noise(before, was, is_now):
+        return
+    yield TimeChange(stage, was, is_now, round(is_now / max(was, LEAST_S), 2), len(now))
+
+
+def is_beyond_noise(before: Sequence[float], was: float, is_now: float) -> bool:
+    """Return whether a median is so far from the one before that it is not by chance."""
+    shorter, longer = sorted((was, is_now))
+    if len(before) < ENOUGH_TARGETS:
+        return longer - shorter >= FEW_SECONDS and longer >= FEW_TIMES * shorter
+    figures = figures_of(before)
+    if figures and figures.p5_s <= is_now <= figures.p95_s:
+        return False
+    return longer - shorter >= MANY_SECONDS and longer >= MANY_TIMES * shorter
+
+
+# Checks
+
+# What came out differently: the host, the check, and both statuses
+CheckKey = tuple[str, str, CheckStatus | None, CheckStatus | None]
+
+
+def check_changes(pairs: Pairs) -> list[CheckChange]:
+    """Return the checks of hosts that came out differently, each once for all targets for which it did."""
+    groups = grouped(changes_of_checks(pairs))
+    return [CheckChange(*key, len(reasons), reasons[0]) for key, reasons in sorted(groups.items(), key=place_of)]
+
+
+def place_of(group: tuple[CheckKey, list[str | None]]) -> tuple[str, str]:
+    (host, check, _before, _now), _reasons = group
+    return host, check
+
+
+def changes_of_checks(pairs: Pairs) -> Iterator[tuple[CheckKey, str | None]]:
+    """Yield what came out differently, with the reason now. Only hosts count that were checked both times."""
+    for before, now in pairs.values():
+        earlier, later = checks_of(before), checks_of(now)
+        for host in later:
+            for name, was, is_now in differences(earlier.get(host, later[host]), later[host]):
+                key = (host, name, was.status if was else None, is_now.status if is_now else None)
+                if key[2] is not key[3]:
+                    yield key, is_now.reason if is_now else None
+
+
+def checks_of(run: FinishedRun) -> dict[str, dict[str, Check]]:
+    """Return the checks by host and name, of each host that has any."""
+    checked = [host for host in run.hosts if host.checks]
+    return {host.host: by_name(host.checks) for host in checked}
+
+
+def by_name(checks: Iterable[Check]) -> dict[str, Check]:
+    return {check.check: check for check in checks}
+
+
+def preflight_changes(before: FinishedResult, now: FinishedResult) -> Iterator[PreflightChange]:
+    for name, was, is_now in differences(preflight_of(before), preflight_of(now)):
+        change = PreflightChange(
+            check=name,
+            before=was.status if was else None,
+            now=is_now.status if is_now else None,
+            reason=is_now.reason if is_now else "",
+        )
+        if change.before is not change.now:
+            yield change
+
+
+def preflight_of(result: FinishedResult) -> dict[str, PreflightCheck]:
+    return {check.name: check for check in result.sweep.preflight} if result.sweep else {}
+
+
+# Versions
+
+
+def version_changes(before: Inventory, now: Inventory) -> Iterator[VersionChange]:
+    for what, was, is_now in differences(versions_in(before), versions_in(now)):
+        yield VersionChange(what, was, is_now)
+
+
+def versions_in(known: Inventory) -> dict[str, str]:
+    """Return each version, each thing that the runs used, and the parts of each host, by what it is."""
+    values = [(f"API of {api.service}", api.max_microversion or api.version) for api in known.services]
+    for tools in known.tools:
+        values += programs_of(tools)
+    values += [(chosen.kind.replace("_", " "), chosen.name) for chosen in known.chosen]
+    values += [(f"parts of {host.host}", ", ".join(host.parts) or "none") for host in known.hosts]
+    groups = grouped((what, value) for what, value in values if value)
+    return {what: ", ".join(dict.fromkeys(texts)) for what, texts in groups.items()}
+
+
+def programs_of(tools: Tools) -> list[tuple[str, str | None]]:
+    return [
+        ("stackproof.provision", tools.collection),
+        ("ansible-core", tools.ansible_core),
+        ("Python", tools.python),
+        ("openstacksdk", tools.openstacksdk),
+    ]
+
+
+# Steps
+
+# Flow, id and words of a step, and both statuses
+StepKey = tuple[str, str, str, StepStatus, StepStatus]
+
+
+def step_changes(pairs: Pairs) -> list[StepChange]:
+    """Return the steps that are missing now and were not, or the other way round, each once for all targets."""
+    groups = grouped(changes_of_steps(pairs))
+    return [StepChange(*key, len(targets)) for key, targets in groups.items()]
+
+
+def changes_of_steps(pairs: Pairs) -> Iterator[tuple[StepKey, str]]:
+    for target, (before, now) in pairs.items():
+        earlier = steps_of(before)
+        for (flow, name), step in steps_of(now).items():
+            was = earlier.get((flow, name), step)
+            if is_missing(was) != is_missing(step):
+                yield (flow, name, step.message, was.status, step.status), target
+
+
+def steps_of(run: FinishedRun) -> dict[tuple[str, str], StepOfRun]:
+    found = {}
+    for flow in run.flows:
+        found.update({(flow.name, step.id): step for step in flow.steps})
+    return found
+
+
+def is_missing(step: StepOfRun) -> bool:
+    return step.status is StepStatus.MISSING
