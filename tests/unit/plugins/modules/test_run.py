@@ -9,9 +9,11 @@ import fcntl
 import json
 import os
 import re
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from ansible.module_utils import ansible_release
 from ansible_collections.stackproof.provision.plugins.modules import run as module
 
 
@@ -132,3 +134,18 @@ def test_what_cannot_be_the_name_of_a_run_is_refused_in_check_mode_too(call, run
     assert result["failed"] is True
     assert "is not a run id" in result["msg"]
     assert not runs.exists()
+
+
+def test_record_has_the_level_and_the_versions_of_the_tools(call, runs):
+    left_out = [{"part": "stackproof_floating_ip", "needs": "stackproof_external_network"}]
+    call(module, runs=str(runs), run_id="run-1", level="full", left_out=left_out, _collection="0.3.0")
+    record = json.loads((runs / "run-1" / "run.json").read_text())
+    assert record["level"] == {"name": "full", "left_out": left_out}
+    assert record["tools"]["collection"] == "0.3.0"
+    assert record["tools"]["ansible_core"] == ansible_release.__version__
+    assert record["tools"]["openstacksdk"] == metadata.version("openstacksdk")
+
+
+def test_record_of_a_run_without_a_level_has_none(call, runs):
+    call(module, runs=str(runs), run_id="run-1")
+    assert "level" not in json.loads((runs / "run-1" / "run.json").read_text())

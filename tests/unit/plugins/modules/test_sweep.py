@@ -151,6 +151,34 @@ def test_preflight_counts(sweep, begun, tmp_path):
     assert other["sweep_id"] != begun["sweep_id"]
 
 
+@pytest.mark.parametrize("archive", [True, False])
+def test_archive_is_written_where_it_is_wanted_and_named(sweep, begun, tmp_path, archive):
+    for target in begun["targets"]:
+        put(tmp_path, target, PASSED)
+    result = sweep("finished", sweep_id=begun["sweep_id"], archive=archive)
+    path = Path(f"{result['directory']}.tar.gz")
+    assert path.exists() == archive
+    assert (f"  archive: {path}" in result["summary"]) == archive
+
+
+def test_level_is_in_the_record_the_summary_and_the_page(sweep, tmp_path):
+    begun = sweep("begun", sweep_id="nightly", hosts=["c1"], level="full")
+    put(tmp_path, begun["targets"][0], PASSED)
+    result = sweep("finished", sweep_id="nightly", templates=str(REPORT / "templates"))
+    assert record_of(result)["level"] == "full"
+    assert "Sweep nightly on small, level full" in result["summary"]
+    assert "<dt>level</dt><dd>full</dd>" in (Path(result["directory"]) / "sweep.html").read_text()
+
+
+@pytest.mark.parametrize(("levels", "combined"), [(("full", "full"), "full"), (("full", "smoke"), None)])
+def test_combined_sweep_has_the_level_that_all_have(sweep, tmp_path, levels, combined):
+    for number, level in enumerate(levels, start=1):
+        part = sweep("begun", sweep_id="nightly", slice=f"{number}/2", hosts=["c1", "c2"], level=level)
+        put(tmp_path, part["targets"][0], PASSED)
+        sweep("finished", sweep_id=part["sweep_id"])
+    assert record_of(sweep("combined", sweep_id="all", directories=[str(tmp_path)]))["level"] == combined
+
+
 @pytest.fixture
 def sliced(sweep, tmp_path):
     """Two slices that have ended: in the first c1 has passed, in the second c2 has failed."""

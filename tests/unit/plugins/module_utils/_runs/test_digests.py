@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 
 import as_json
 import jsonschema
@@ -16,6 +17,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._history impo
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.history import DIGEST_VERSION
+from ansible_collections.stackproof.provision.plugins.module_utils._model.level import RunLevel
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
@@ -34,6 +36,12 @@ def line_of(directory):
 
 
 # Of one run
+
+
+def test_digest_has_the_level_of_the_run():
+    record = run.read_record(RUNS / PASSED)
+    assert digest.digest_of(record, PASSED).level is None
+    assert digest.digest_of(replace(record, level=RunLevel("smoke")), PASSED).level == "smoke"
 
 
 def test_digest_of_a_pass_has_its_seconds_and_the_facts_of_the_cloud():
