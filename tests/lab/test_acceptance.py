@@ -47,7 +47,7 @@ def sweep(runs, *arguments, timeout=LIMIT, **variables):
     """Run acceptance to its end, and look at what holds of every sweep."""
     variables = {"cloud": "lab-admin", "runs": runs, **variables}
     status, output = play("acceptance", *arguments, timeout=timeout, **variables)
-    directory = max(Path(runs).glob("sweep-*"))
+    directory = max(path.parent for path in Path(runs).glob("sweep-*/sweep.json"))
     record = json.loads((directory / "sweep.json").read_text())
     jsonschema.Draft202012Validator(SCHEMA).validate(record)
     assert (status == 0) == (record["verdict"]["result"] == "pass"), output

@@ -23,6 +23,7 @@ BROKEN = {
     "bundle_info": ({"directory": "/nowhere", "services": [], "flows": []}, "modules.bundle_info", "read"),
     "capacity_info": ({"cloud": "small", "flavor": "a"}, "module_utils._cloud.connection", "connect"),
     "cleanup": (AT, "modules.cleanup", "chosen_runs"),
+    "comparison": ({"before": "/nowhere", "now": "/nowhere"}, "module_utils._runs.results", "read"),
     "diagnosis": ({"bundle": {}, "flows": [], "diagnoses": "/nowhere"}, "modules.diagnosis", "file"),
     "evidence": ({**AT, "hosts": ["a"], "platform": {}, "reads": {"a": {}}}, "modules.evidence", "host_of"),
     "evidence_info": ({"parts": [], "platform": {}}, "module_utils._collect.hosts.all_facts", "read"),
