@@ -39,7 +39,6 @@ Node = dict[str, Any]
 RECORDS: dict[str, type[Any]] = {"run": Record, "sweep": Sweep, "load": LoadTest, "history": History}
 FOLDER = ROOT / "roles/report/files"
 RECORD_PAGE = ROOT / "docs/record.md"
-VERDICT_PAGE = ROOT / "docs/verdict.md"
 
 LICENCE = "Copyright (c) 2026, stackproof contributors; SPDX-License-Identifier: GPL-3.0-or-later"
 TIME: Node = {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$"}
@@ -292,20 +291,17 @@ def with_table(text: str, section: str, rows: str) -> str:
 def record_page() -> str:
     """Return docs/record.md with the tables of all records; each is in the section of its file."""
     text = with_table(RECORD_PAGE.read_text(encoding="utf-8"), "run.json", table_of_run())
+    text = with_table(text, "The verdict", table_of(Verdict))
     # The keys of history.json are few; those of each of its clouds are what a reader asks for.
     for name, kind in (("sweep", Sweep), ("load", LoadTest), ("history", CloudHistory)):
         text = with_table(text, f"{name}.json", table_of(cast(Any, kind)))
     return text
 
 
-def verdict_page() -> str:
-    return with_table(VERDICT_PAGE.read_text(encoding="utf-8"), "In run.json", table_of(Verdict))
-
-
 def files() -> dict[Path, str]:
     """Return the texts of all files that are made here."""
     schemas = {FOLDER / f"{name}.schema.json": text_of(name) for name in RECORDS}
-    return {**schemas, RECORD_PAGE: record_page(), VERDICT_PAGE: verdict_page()}
+    return {**schemas, RECORD_PAGE: record_page()}
 
 
 def main(arguments: list[str]) -> None:

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""README finds every page, and what README, CONTRIBUTING and the page on asking a host show is so."""
+"""README finds every page, as does the site, and what README, CONTRIBUTING and the page on asking a host show is so."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ import json
 import re
 import subprocess
 
+import page_list
 import pytest
 import yaml
 from module_docs import block_of
 from tree import ROOT
 
 README = (ROOT / "README.md").read_text()
+SITE = (ROOT / "docs/site/index.md").read_text()
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
 FLOWS = (ROOT / "docs/flows.md").read_text()
 RESULTS = (ROOT / "docs/results.md").read_text()
@@ -50,10 +52,31 @@ def test_readme_is_short():
     assert README.count("\n") <= 140
 
 
-def test_readme_lists_every_page():
-    listed = set(re.findall(r"\]\(([\w./-]+)\)", README.partition("## All pages")[2].partition("\n## ")[0]))
-    pages = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
-    assert listed == pages | {"CONTRIBUTING.md", "CHANGELOG.rst", "lab/README.md"}
+def test_readme_lists_every_page_once_by_its_kind():
+    kinds = page_list.kinds_in(README)
+    assert [kind.name for kind in kinds] == ["tutorial", "how-to", "reference", "explanation"]
+    listed = [page.path for kind in kinds for page in kind.pages]
+    pages = [str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")]
+    assert sorted(listed) == sorted([*pages, "CONTRIBUTING.md", "CHANGELOG.rst", "lab/README.md"])
+
+
+# The documentation site
+
+
+def test_the_site_has_the_pages_of_readme_in_its_order():
+    start = page_list.start_page(README, SITE)
+    entries = re.findall(r"^(?!README).+ <((?:docs/|lab/README|[A-Z]+)[^>]*)>$", start, re.MULTILINE)
+    listed = [page.path for kind in page_list.kinds_in(README) for page in kind.pages]
+    assert entries == [path.rpartition(".")[0] for path in listed]
+    assert [kind.rows for kind in page_list.kinds_in(README) if kind.rows not in start] == []
+
+
+def test_the_site_has_no_list_of_its_own():
+    assert SITE.count(page_list.PLACE) == 1
+    assert "docs/" not in SITE.replace("lab/docs/", "")
+
+
+# Figures in README
 
 
 MEASURED = ROOT / "measurements/verdict-held-out.md"
