@@ -15,3 +15,10 @@ def block_of(module, name):
     """A block of a module's documentation: DOCUMENTATION or RETURN."""
     source = (ROOT / f"plugins/modules/{module}.py").read_text()
     return yaml.safe_load(re.search(rf'^{name} = r"""\n(.*?)"""', source, re.MULTILINE | re.DOTALL)[1])
+
+
+def options_of(module):
+    """The options of a module, those of the fragments of hosts and of the way to the cloud among them."""
+    fragments = [(ROOT / f"plugins/doc_fragments/{name}.py").read_text() for name in ("_host", "_stage")]
+    names = re.findall(r"^  (\w+):$", "".join(fragments), re.MULTILINE)
+    return {*block_of(module, "DOCUMENTATION")["options"], *names}

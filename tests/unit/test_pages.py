@@ -12,7 +12,7 @@ import subprocess
 import page_list
 import pytest
 import yaml
-from module_docs import block_of
+from module_docs import block_of, options_of
 from tree import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -30,14 +30,6 @@ ASKED = (
     "metadata_proxy_info",
     "log_info",
 )
-
-
-def options_of(module):
-    """The options of a module, those of the fragments of hosts and of the way to the cloud among them."""
-    fragments = (ROOT / "plugins/doc_fragments/_host.py").read_text() + (
-        ROOT / "plugins/doc_fragments/_stage.py"
-    ).read_text()
-    return {*block_of(module, "DOCUMENTATION")["options"], *re.findall(r"^  (\w+):$", fragments, re.MULTILINE)}
 
 
 def part_of(module):
@@ -175,16 +167,6 @@ def test_contributing_explains_the_everyday_targets_and_the_helps():
 
 def test_the_modules_of_the_page_are_those_that_no_role_needs():
     assert re.findall(r"^\| \[(\w+)\]", ASK, re.MULTILINE) == list(ASKED)
-
-
-COMMAND = re.compile(r"-m stackproof\.provision\.(\w+) \\\n +-a '([^']*)'")
-
-
-@pytest.mark.parametrize(("module", "arguments"), COMMAND.findall(ASK))
-def test_a_command_has_options_that_the_module_has(module, arguments):
-    given = [argument.partition("=")[0] for argument in arguments.split()]
-    needed = {name for name, option in block_of(module, "DOCUMENTATION")["options"].items() if option.get("required")}
-    assert needed <= set(given) <= options_of(module)
 
 
 def test_each_module_has_an_example():

@@ -8,15 +8,10 @@ QUOTED has for each page, in its order, how each of its outputs is produced. Com
 
 from __future__ import annotations
 
-import re
-
 import pytest
 import recorded_outputs as recorded
+from page_commands import outputs
 from tree import ROOT
-
-FENCED = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-# An output is a summary, or is indented as the lines of one are; a command begins at the margin.
-IS_OUTPUT = re.compile(r"Run \d|\s")
 
 DHCP_AGENT_STOPPED = "dhcp-agent-stopped"
 QUOTED = {
@@ -40,6 +35,5 @@ QUOTED = {
 
 @pytest.mark.parametrize("page", QUOTED)
 def test_every_output_on_the_page_is_printed_by_the_code(page):
-    shown = [block for block in FENCED.findall((ROOT / page).read_text()) if IS_OUTPUT.match(block)]
     printed = ["\n".join(produce()) + "\n" for produce in QUOTED[page]]
-    assert shown == printed
+    assert outputs((ROOT / page).read_text()) == printed
