@@ -1,5 +1,5 @@
 # The parts of make check and make test, one by one; the Makefile includes this file.
-.PHONY: quick unit playbooks unit-2.19 oldest without-lab style lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers
+.PHONY: quick unit playbooks unit-2.19 oldest without-lab style lint types docs-lint sanity sanity-2.19 pylint importer browser alerts fuzz newcomers pictures
 
 OLDEST := unit-2.19 sanity-2.19
 # More workers than eight only take longer to begin.
@@ -71,3 +71,7 @@ fuzz: $(VENV)/ready ## Random hostile input: FUZZ_SEED=1 makes other cases, FUZZ
 
 newcomers: $(VENV)/ready ## The commonest mistakes of a newcomer: one line reports each, and nothing is left behind
 	$(BIN)/pytest tests/newcomers
+
+pictures: $(VENV)/ready ## The pictures of the pages, from recorded runs (not docs/architecture.svg, which is drawn by hand)
+	@tools/install-programs chromium
+	PYTHONPATH=$(VENV)/collections:tests $(BIN)/python tools/pictures.py docs

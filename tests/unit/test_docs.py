@@ -14,7 +14,6 @@ import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
-from xml.etree import ElementTree
 
 import as_json
 import events_of
@@ -32,7 +31,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
-from ansible_collections.stackproof.provision.plugins.module_utils._report import text as report_text
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import sweep, targets
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from tree import LAB, RECORDED, ROOT
@@ -463,25 +461,3 @@ def test_every_link_leads_somewhere(page):
         # The other collection's files are not in the tarball.
         assert not page.is_relative_to(LAB) or there.is_relative_to(LAB), f"{target} is not the lab's"
         assert not anchor or anchor in anchors_of(there), f"{target} has no such heading"
-
-
-# The pictures in README
-
-
-def plain_words(lines):
-    """The words of lines, without ids, addresses, paths and names that have a digit."""
-    tokens = [token.strip(".,:") for line in lines for token in line.split()]
-    return {token for token in tokens if token.isalpha()}
-
-
-def test_the_picture_of_a_summary_has_its_words_and_all_kinds_of_lines(tmp_path):
-    (tmp_path / "report.html").touch()
-    picture = ElementTree.parse(ROOT / "docs" / "verify.svg").getroot()
-    lines = [text.text.replace("\N{NO-BREAK SPACE}", " ") for text in picture.findall(".//{*}text")]
-    shown = [line for line in lines if "-e stackproof_" not in line]
-    records = [as_json.read_record(RECORDED / name) for name in ("ovn", "removed")]
-    judged = [as_json.typed({**record, "verdict": as_json.verdict_on(record), "kept": False}) for record in records]
-    passed, removed = [report_text.summary(record, str(tmp_path)) for record in judged]
-    assert plain_words(shown) <= plain_words([*passed, *removed])
-    kinds = plain_words(line.split()[0] for line in [*passed, "removal"] if line)
-    assert {"PASS", "created", "page"} <= kinds <= plain_words(line.split()[0] for line in shown)
