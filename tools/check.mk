@@ -56,7 +56,7 @@ oldest: ## unit-2.19 and sanity-2.19, in parallel
 without-lab: ## All parts of make test that need no lab and install no packages, in parallel
 	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) playbooks pylint importer $(OLDEST) docs fuzz newcomers
 
-browser: $(VENV)/ready ## The page in a real browser, and the diagrams by Mermaid's own parser
+browser: $(VENV)/ready docs ## Pages of runs and the search of the site in a real browser, and the diagrams by Mermaid's own parser
 	@tools/install-programs chromium npm
 	$(BIN)/pytest tests/browser
 

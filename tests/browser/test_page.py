@@ -4,18 +4,12 @@
 """The pages of runs, sweeps, load tests and the history in a browser: they fit a phone, cut no word, and fetch nothing.
 
 That of a run filters without script and unfolds in print.
-
-Needs chromium (apt-get install chromium), which is driven over a pipe, by its DevTools protocol.
 """
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import shutil
-import subprocess
-import time
 from dataclasses import replace
 
 import pytest
@@ -30,7 +24,6 @@ RUNS = {
 PAGES = (*RUNS, "chains", "sweep", "history", "load")
 # In pixels: a phone, a tablet, and a window on a desk
 WIDTHS = (390, 768, 1300)
-PATIENCE = 30
 # All that lies to the right of the page, but for what scrolls in a frame of its own
 WIDER = """[...document.querySelectorAll("body *")].filter(one =>
   one.getBoundingClientRect().right > innerWidth + 1 && !one.closest(".scroll, .diagram"))
@@ -74,82 +67,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record impor
 from ansible_collections.stackproof.provision.plugins.module_utils._report.page import render as page
 from ansible_collections.stackproof.provision.plugins.module_utils._report.sequence import drawing, rows
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render, sweep, targets
-
-
-class Browser:
-    """A chromium without a window, with one page."""
-
-    def __init__(self, profile):
-        program = shutil.which("chromium")
-        assert program, "chromium is not on PATH: apt-get install chromium"
-        read, self.orders = os.pipe()
-        self.answers, write = os.pipe()
-        # It reads orders from file 3 and answers on file 4, whatever their numbers are here.
-        command = f"exec {program} --headless --no-sandbox --disable-gpu --remote-debugging-pipe"
-        shell = f"{command} --user-data-dir={profile} about:blank 3<&{read} 4>&{write}"
-        self.process = subprocess.Popen(
-            ["bash", "-c", shell], pass_fds=(read, write), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        os.close(read)
-        os.close(write)
-        self.number, self.rest, self.session, self.events = 0, b"", None, []
-        target = next(info for info in self.ask("Target.getTargets")["targetInfos"] if info["type"] == "page")
-        self.session = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
-        for domain in ("Page", "Network", "Log"):
-            self.ask(f"{domain}.enable")
-
-    def ask(self, method, **params):
-        self.number += 1
-        order = {"id": self.number, "method": method, "params": params}
-        order |= {"sessionId": self.session} if self.session else {}
-        os.write(self.orders, json.dumps(order).encode() + b"\0")
-        while True:
-            message = self.hear()
-            if message.get("id") == self.number:
-                assert "error" not in message, message
-                return message["result"]
-            self.events.append(message)
-
-    def hear(self):
-        while b"\0" not in self.rest:
-            more = os.read(self.answers, 1 << 16)
-            assert more, "chromium has ended"
-            self.rest += more
-        message, _zero, self.rest = self.rest.partition(b"\0")
-        return json.loads(message)
-
-    def value(self, expression):
-        answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
-        assert "exceptionDetails" not in answer, answer
-        return answer["result"]["value"]
-
-    def show(self, path, width, scheme="light"):
-        self.events = []
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        self.ask("Emulation.setEmulatedMedia", media="", features=features)
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=width < 600)
-        self.ask("Page.navigate", url=path.as_uri())
-        until = time.monotonic() + PATIENCE
-        while self.value("document.readyState + location.href") != "complete" + path.as_uri():
-            assert time.monotonic() < until, "the page does not load"
-            time.sleep(0.05)
-
-    def close(self):
-        with contextlib.suppress(OSError, AssertionError):
-            self.ask("Browser.close")
-        try:
-            self.process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-        os.close(self.orders)
-        os.close(self.answers)
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    browser = Browser(tmp_path_factory.mktemp("chromium"))
-    yield browser
-    browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -332,12 +249,7 @@ CONTRAST = """(() => {
 def test_nothing_is_fetched_and_nothing_is_against_the_policy(browser, pages, name):
     browser.show(pages[name], 1280)
     browser.ask("Page.captureScreenshot")
-    asked = {
-        event["params"]["request"]["url"]
-        for event in browser.events
-        if event.get("method") == "Network.requestWillBeSent"
-    }
-    assert {url for url in asked if not url.startswith("data:")} == {pages[name].as_uri()}
+    assert browser.requested() == {pages[name].as_uri()}
     assert [
         event["params"]["entry"]["text"] for event in browser.events if event.get("method") == "Log.entryAdded"
     ] == []
