@@ -17,7 +17,7 @@ from typing import Any
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IS_OUTPUT = re.compile(r"Run \d|\s")
 SEPARATORS = {"&&", "||", "|", ";", "&"}
-ASSIGNMENT = re.compile(r"[A-Z_]+=")
+ASSIGNMENT = re.compile(r"[A-Za-z_]+=")
 # Programs whose arguments are a command
 PREFIXES = {"time", "env"}
 

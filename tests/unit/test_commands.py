@@ -33,11 +33,11 @@ PAGES = {str(path.relative_to(ROOT)): path.read_text() for place in PLACES for p
 COMMANDS = [command for page, text in PAGES.items() for command in page_commands.commands_of(page, text)]
 MODULE_DOCS = {path.stem for path in ROOT.glob("plugins/modules/*.py")}
 OURS = {"ansible-playbook", "openstack-ansible", "ansible", "ansible-doc", "make", "jp.py", "-e"}
-# Programs of the shell, of OpenStack and of deployers
+# Programs of the shell, of OpenStack, of deployers and for images
 OTHERS = {
-    "$PYTHON", "ansible-galaxy", "cd", "cp", "export", "gh", "install", "journalctl", "jq", "kayobe",
-    "kolla-ansible", "ln", "mkdir", "molecule", "oc", "openstack", "pip", "podman", "pytest",
-    "scripts/bootstrap-ansible.sh", "sed", "systemctl", "visudo",
+    "$PYTHON", "ansible-builder", "ansible-galaxy", "ansible-navigator", "cd", "cp", "export", "gh", "git", "install",
+    "journalctl", "jq", "kayobe", "kolla-ansible", "ln", "mkdir", "mmdebstrap", "molecule", "oc", "openstack", "pip",
+    "podman", "pytest", "scripts/bootstrap-ansible.sh", "sed", "sha256sum", "systemctl", "tar", "visudo",
 }  # fmt: skip
 # A path of this repository; tarballs are built by the reader.
 OUR_FOLDERS = re.compile(r"(?:doors|tools|tests|roles|docs|lab|playbooks|plugins)/(?!.*\.tar\.gz$)[\w./*-]+")

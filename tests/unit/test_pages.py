@@ -55,11 +55,15 @@ def test_readme_lists_every_page_once_by_its_kind():
 # The documentation site
 
 
+# Pages of the project itself, which the site lists at its end
+COMMUNITY = ["SUPPORT", "SECURITY", "CODE_OF_CONDUCT"]
+
+
 def test_the_site_has_the_pages_of_readme_in_its_order():
     start = page_list.start_page(README, SITE)
     entries = re.findall(r"^(?!README).+ <((?:docs/|lab/README|[A-Z]+)[^>]*)>$", start, re.MULTILINE)
     listed = [page.path for kind in page_list.kinds_in(README) for page in kind.pages]
-    assert entries == [path.rpartition(".")[0] for path in listed]
+    assert entries == [*(path.rpartition(".")[0] for path in listed), *COMMUNITY]
     assert [kind.rows for kind in page_list.kinds_in(README) if kind.rows not in start] == []
 
 
