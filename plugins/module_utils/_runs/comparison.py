@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .._model.comparison import (
     SCHEMA,
@@ -164,8 +164,14 @@ def is_beyond_noise(before: Sequence[float], was: float, is_now: float) -> bool:
 
 # Checks
 
-# What came out differently: the host, the check, and both statuses
-CheckKey = tuple[str, str, CheckStatus | None, CheckStatus | None]
+
+class Difference(NamedTuple):
+    """A check of a host that came out differently."""
+
+    host: str
+    check: str
+    before: CheckStatus | None
+    now: CheckStatus | None
 
 
 def check_changes(pairs: Pairs) -> list[CheckChange]:
@@ -174,20 +180,20 @@ def check_changes(pairs: Pairs) -> list[CheckChange]:
     return [CheckChange(*key, len(reasons), reasons[0]) for key, reasons in sorted(groups.items(), key=place_of)]
 
 
-def place_of(group: tuple[CheckKey, list[str | None]]) -> tuple[str, str]:
-    (host, check, _before, _now), _reasons = group
-    return host, check
+def place_of(group: tuple[Difference, list[str | None]]) -> tuple[str, str]:
+    difference, _reasons = group
+    return difference.host, difference.check
 
 
-def changes_of_checks(pairs: Pairs) -> Iterator[tuple[CheckKey, str | None]]:
+def changes_of_checks(pairs: Pairs) -> Iterator[tuple[Difference, str | None]]:
     """Yield what came out differently, with the reason now. Only hosts count that were checked both times."""
     for before, now in pairs.values():
         earlier, later = checks_of(before), checks_of(now)
         for host in later:
             for name, was, is_now in differences(earlier.get(host, later[host]), later[host]):
-                key = (host, name, was.status if was else None, is_now.status if is_now else None)
-                if key[2] is not key[3]:
-                    yield key, is_now.reason if is_now else None
+                change = Difference(host, name, was.status if was else None, is_now.status if is_now else None)
+                if change.before is not change.now:
+                    yield change, is_now.reason if is_now else None
 
 
 def checks_of(run: FinishedRun) -> dict[str, dict[str, Check]]:

@@ -68,7 +68,7 @@ def read(path: str) -> FinishedResult:
         return FinishedResult(inventory.of_sweep(sweep, [*there.values()]), there, sweep)
     if len(runs) != 1:
         raise StageError("no_run", f"there is no result in {path}", hint=HINT)
-    (run,) = runs.values()
+    run = next(iter(runs.values()))
     return FinishedResult(inventory.of_run(run), {ALONE: run})
 
 
