@@ -179,7 +179,7 @@ def not_dropped(trace: Trace) -> Found:
     if trace.outcome != "dropped":
         return HOLDS
     where = None if trace.table is None else f"table {trace.table}"
-    return replace(broken(trace.rule or "no flow", subject=where), command=trace.command)
+    return replace(broken(trace.rule or "no flow", subject=where), command=trace.listing or trace.command)
 
 
 def common(values: Iterable[V | None]) -> V | None:

@@ -51,6 +51,7 @@ LONGEST_TEXT = 500
 # A page without ends of its parts would take a long time if it were long.
 HIDDEN_PART = re.compile(r"(?s)<(title|style|script)\b.*?</\1>")
 TAG = re.compile(r"<[^>]*>")
+END_OF_PARAGRAPH = "</p>"
 LINE_BREAK = re.compile(r"<br ?/?>")
 # The keys under which services put their messages
 MESSAGE_KEYS = ("message", "detail", "faultstring")
@@ -115,8 +116,11 @@ def first_part(body: dict[str, Any]) -> Any:
 
 
 def text_of_page(page: str) -> str:
-    """Return the text of an HTML page, or plain text as it is."""
-    visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE])
+    """Return the text of an HTML page up to the end of its first paragraph, or plain text as it is.
+
+    Below that, web servers ask their visitors to write to somebody.
+    """
+    visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE]).partition(END_OF_PARAGRAPH)[0]
     text = html.unescape(TAG.sub(" ", visible))
     return " ".join(text.split())[:LONGEST_TEXT]
 

@@ -45,7 +45,7 @@ PROJECTS = (
                 programs=("ceph-osd",),
                 health_checks=("OSD", "PG", "SLOW", "POOL"),
                 commands=Commands(
-                    state="ceph health detail; ceph df",
+                    state="ceph health detail; ceph df; ceph osd dump | grep ratio",
                     rights="ceph auth ls",
                     overview="ceph osd tree; ceph health detail",
                 ),

@@ -26,7 +26,7 @@ PROJECTS = (
                 url_schemes=(UrlScheme("rabbit", 5672, "amqp"), UrlScheme("amqp", 5672, "amqp")),
                 programs=("beam.smp",),
                 commands=Commands(
-                    state="rabbitmq-diagnostics alarms; df -h /var/lib/rabbitmq",
+                    state="rabbitmq-diagnostics alarms; rabbitmq-diagnostics memory_breakdown; df -h /var/lib/rabbitmq",
                     rights="rabbitmqctl list_permissions",
                     limits="rabbitmqctl list_user_limits --global; rabbitmqctl list_vhost_limits --global",
                 ),

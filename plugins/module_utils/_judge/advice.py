@@ -23,7 +23,7 @@ from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
-from .evidence import SETTINGS, by_weight, is_cut_off, recent_change
+from .evidence import DELIBERATE, SETTINGS, by_weight, is_cut_off, recent_change
 from .symptoms.reach import CATALOG
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
@@ -45,6 +45,8 @@ KERNEL: dict[How | None, str] = {
     How.DENIED: "journalctl --dmesg --grep 'DENIED|avc:'",
 }
 CREDENTIALS = "grep --line-number --extended-regexp '^\\[|^(user|password|auth|rbd_|transport_url|connection)' {path}"
+KEYRING = "keyring"
+CONTENT = "grep --invert-match --extended-regexp '^(#|$)' {path}"
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
 
 # The part of a cloud, as profiles name them, in whose container a program is
@@ -62,6 +64,9 @@ PART_OF_PROGRAM = {
     "rabbitmq-diagnostics": "queue",
     "mysql": "database",
 }
+# What shows the state of a unit; and of one that systemd takes to be running, with what ends that state
+STATE = "systemctl status {0}; journalctl --unit {0} --since -15min"
+SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemctl kill --signal=SIGCONT {0}"
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
@@ -177,7 +182,7 @@ def command_with_subject(reason: ShortageReason) -> str | None:
 def text_by_shortage(reason: ShortageReason) -> str | None:
     """Return the command about what is missing, with a place for its name."""
     if reason.code == Shortage.NO_ROOM and reason.leftover:
-        return "openstack resource provider show --allocations {provider}"
+        return "openstack resource provider show --allocations {provider}; nova-manage placement audit --verbose"
     if reason.code == Shortage.ADDRESSES and reason.subject:
         return "openstack ip availability show {subject}"
     return BY_SHORTAGE.get(reason.code)
@@ -200,7 +205,7 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows more, and where to run it: by what is wrong, or else the state of the service."""
     shown = by_weight(cause)
     advice = by_symptom(shown[0], cause, case) if shown else None
-    return advice or changed_option(cause, case) or state_of(cause, case)
+    return advice or changed_option(cause, case) or with_changed_file(state_of(cause, case), cause)
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -209,6 +214,24 @@ def changed_option(cause: Cause, case: Case) -> Advice | None:
     if change is None or change.setting is None:
         return None
     return by_option(change, change.path or "", change.setting)
+
+
+def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
+    """Return the advice with what shows a file that was changed, if that may be why a component does not work."""
+    shown = by_weight(cause)
+    change = next((symptom for symptom in shown if symptom.kind == Kind.CHANGE and symptom.path), None)
+    if advice is None or change is None or change.host != advice.host or shown[0].how in DELIBERATE:
+        return advice
+    return replace(advice, command=f"{advice.command}; {content_of(change.path or '')}")
+
+
+def content_of(path: str) -> str:
+    """Return the command that shows a file of configuration. No keyring is printed."""
+    quoted = shlex.quote(path)
+    unit = UNIT_FILE.search(path)
+    if unit:
+        return f"systemctl cat {unit[1]}"
+    return f"ls -l {quoted}" if path.endswith(KEYRING) else CONTENT.format(path=quoted)
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
@@ -282,8 +305,7 @@ def by_path(symptom: Symptom, path: str) -> Advice | None:
     if symptom.kind == Kind.RESOURCE and path.startswith("/"):
         return command(f"df -h {quoted}; df -i {quoted}; findmnt --target {quoted}; ls -ld {quoted}", symptom.host)
     if symptom.kind == Kind.CHANGE:
-        unit = UNIT_FILE.search(path)
-        return command(f"systemctl cat {unit[1]}" if unit else f"ls -l {quoted}", symptom.host)
+        return command(content_of(path), symptom.host)
     return None
 
 
@@ -323,7 +345,8 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
             shown = f"ps --all --filter name=^{service.container}$"
             text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"
             return command(text, host)
-        return command(f"systemctl status {service.unit}; journalctl --unit {service.unit} --since -15min", host)
+        text = SUSPENDED if service.state == How.FROZEN else STATE
+        return command(text.format(service.unit), host)
     return None
 
 

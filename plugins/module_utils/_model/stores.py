@@ -150,7 +150,7 @@ class Trace:
     """The way that a packet of a port would take through the flows of Open vSwitch, or the logical flows of OVN.
 
     packet: dhcp, metadata, ping, or to_guest_ or from_guest_ with what a guest tried. outcome: answered (by OVN), sent
-    or dropped. table, rule: those that end it. command: what traces it.
+    or dropped. table, rule: those that end it. command: what traces it. listing: what lists the flow that ends it.
     """
 
     port: str
@@ -159,6 +159,7 @@ class Trace:
     table: Optional[int] = None
     rule: Optional[str] = None
     command: Optional[str] = omitted()
+    listing: Optional[str] = omitted()
 
     @property
     def is_unallowed(self) -> bool:

@@ -24,7 +24,7 @@ SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
 # A suspect of less probability than this is not shown.
-UNLIKELY = 0.02
+UNLIKELY = 0.05
 
 
 def suspect_in_words(suspect: Alternative) -> str:

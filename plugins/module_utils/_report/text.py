@@ -180,14 +180,24 @@ def host_lines(record: Record) -> list[str]:
     if not record.hosts:
         return []
     if not any(host.checks or host.reason for host in record.hosts):
-        return ["", "  hosts: read; no checks of the server there, as it is on none of them"]
+        return ["", "  hosts: read; no server became active, so nothing there was compared with the API"]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
         lines.append(f"  {host.host:<16} {counts_in_words(host.checks)}")
         if host.reason:
             lines.append(f"    {state_of(host)}: {host.reason}")
-        lines += [f"    {line}" for line in lines_of_checks(host.checks)]
+        lines += [f"    {line}" for line in lines_of_checks(untold(host))]
     return lines
+
+
+def untold(host: Host) -> list[Check]:
+    """Return the checks of a host but those that could not run for want of what was not read, as is told above them."""
+    told = tuple(f"{host.host}: {unread.what}: " for unread in host.unread)
+    return [check for check in host.checks if not (check.status is CheckStatus.UNREADABLE and is_told(check, told))]
+
+
+def is_told(check: Check, told: tuple[str, ...]) -> bool:
+    return (check.reason or "").startswith(told)
 
 
 def counts_in_words(checks: Iterable[Check]) -> str:

@@ -20,6 +20,10 @@ from .packets import DHCP, Packet, arriving, leaving, packets_of
 ANSWERED, SENT, DROPPED = "answered", "sent", "dropped"
 # A line of a trace about a table: its number, and the flow in it that matches
 TABLE = re.compile(r"^ *(?P<table>\d+)\. (?P<rule>.+)$")
+BRIDGE = re.compile(r'^bridge\("([^"]+)"\)$')
+COOKIE = re.compile(r"\bcookie (0x[0-9a-f]+)")
+# After connection tracking a packet goes on in the bridge that asked for it.
+RESUMED = "Resuming from table"
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
@@ -188,10 +192,41 @@ def parsed(text: str, port: str, packet: str, receiver: str | None = None) -> Tr
     is_sent = gets_to(receiver, actions) if receiver else actions[-1] != "drop"
     if is_sent:
         return Trace(port, packet, SENT)
-    steps = list(filter(None, map(TABLE.match, text.splitlines())))
-    if not steps:
+    step = last_step(text)
+    if step is None:
         return Trace(port, packet, DROPPED)
-    return Trace(port, packet, DROPPED, int(steps[-1]["table"]), steps[-1]["rule"][:LONGEST_RULE])
+    return Trace(port, packet, DROPPED, step.table, step.rule[:LONGEST_RULE], listing=step.listing)
+
+
+@dataclass(frozen=True)
+class Step:
+    """A flow that a packet came to."""
+
+    bridge: str
+    table: int
+    rule: str
+
+    @property
+    def listing(self) -> str:
+        """Return the command that lists the flow, and others of who made it: guests that are gone have left it."""
+        cookie = COOKIE.search(self.rule)
+        made_by = f",cookie={cookie[1]}/-1" if cookie else ""
+        return f"ovs-ofctl dump-flows {self.bridge} table={self.table}{made_by}"
+
+
+def last_step(text: str) -> Step | None:
+    bridge = before = ""
+    step = None
+    for line in text.splitlines():
+        header = BRIDGE.match(line)
+        if header:
+            before, bridge = bridge, header[1]
+        elif RESUMED in line:
+            # The header names the bridge where the packet came in.
+            bridge = before or bridge
+        elif found := TABLE.match(line):
+            step = Step(bridge, int(found["table"]), found["rule"])
+    return step
 
 
 def gets_to(interface: str, actions: list[str]) -> bool:

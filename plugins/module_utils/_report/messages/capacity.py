@@ -147,6 +147,11 @@ def is_reserved(reason: Reason) -> bool:
     return bool(reason.capacity) and (reason.reserved or 0) >= (reason.capacity or 0)
 
 
+def is_held(reason: Reason) -> bool:
+    """Return whether what is left of gone servers is all that is missing."""
+    return (reason.leftover or 0) >= (reason.asked or 0) > 0
+
+
 def in_brackets(text: str | None) -> str:
     return f" ({text})" if text else ""
 
@@ -157,7 +162,7 @@ def usage(reason: Reason) -> str:
     if reason.reserved:
         parts.append(f"{reason.reserved} reserved")
     if reason.leftover:
-        parts.append(f"{reason.leftover} held by allocations of servers that do not exist")
+        parts.append(f"{reason.leftover} held by allocations of servers that are gone")
     return in_brackets(", ".join(parts))
 
 
@@ -374,6 +379,8 @@ def no_room(reason: Reason, _explanation: Explanation, hosts: str) -> Forms:
         return f"{has}{usage(reason)}", has, f"the compute host has less than {wanted} free"
     if reason.free == 0:
         nothing = f"{hosts} have no {of_class(reason.subject)} free"
+        if is_held(reason):
+            return f"{nothing}: allocations of servers that are gone hold it", nothing
         return f"{nothing} (all reserved)" if is_reserved(reason) else nothing, nothing
     less = f"{hosts} have less than {wanted} free"
     return f"{less} (most: {reason.free} on {reason.host})", f"{less} (most: {reason.free})", less

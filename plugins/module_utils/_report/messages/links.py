@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from ..._model.chain import Chain, Link
@@ -25,15 +26,21 @@ CHAINS = {
 }
 
 
+# Of a flow, as ofproto/trace quotes it
+PRIORITY = re.compile(r",? priority \d+")
+
+
 class LinkText(NamedTuple):
     """The texts of a link. holds: what must hold. broken: what is wrong where it does not; short: in fewer words.
 
-    {found} and {expected} are the values, {subject} is the thing that they belong to.
+    {found} and {expected} are the values, {subject} is the thing that they belong to, {match} is the found flow without
+    its priority.
     """
 
     holds: str
     broken: str
     short: str = ""
+    between: str = ""
 
 
 LINKS = {
@@ -319,11 +326,13 @@ LINKS = {
         "the flows let packets to the other guest out",
         "a flow drops packets to the other guest: {subject}, {found}",
         "a flow drops packets to the other guest ({subject})",
+        "a flow drops packets to the other guest: {match}",
     ),
     "path_received": LinkText(
         "the flows let packets of the other guest in",
         "a flow drops packets of the other guest: {subject}, {found}",
         "a flow drops packets of the other guest ({subject})",
+        "a flow drops packets of the other guest: {match}",
     ),
     "metadata_flow": LinkText(
         "the flows let the guest's request for metadata pass",
@@ -356,5 +365,6 @@ def broken(link: Link) -> tuple[str, ...]:
     """Return what is wrong at a link: with all values, and in short."""
     text = text_of(link)
     values = {"found": link.found, "expected": link.expected, "subject": link.subject}
-    forms = (text.broken, text.short) if text.short else (text.broken,)
+    values["match"] = PRIORITY.sub("", link.found or "")
+    forms = filter(None, (text.broken, text.between, text.short))
     return tuple(form.format_map(values) for form in forms)

@@ -21,7 +21,7 @@ Forms = tuple[str, ...]
 STATES = {
     How.STOPPED: ("stopped", "stopped {0} ago"),
     How.FAILED: ("failed", "failed {0} ago"),
-    How.FROZEN: ("frozen by a signal", "frozen by a signal"),
+    How.FROZEN: ("suspended by SIGSTOP or the freezer", "suspended by SIGSTOP or the freezer"),
     How.PAUSED: ("its container is paused", "its container is paused"),
     How.UNHEALTHY: ("its container fails its health check", "its container fails its health check"),
     How.STARTING: ("starting", "starting for {0}"),

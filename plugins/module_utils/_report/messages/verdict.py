@@ -84,7 +84,7 @@ def missing_step(finding: Finding) -> str | None:
     late = ""
     if finding.pause_s is not None:
         late = f"; the step before it was {finding.pause_s:.1f} s before the end: it may just be slow"
-    return f"step {step.id} ({step.message}) {not_seen(step)}{late}"
+    return f"{step.message} (step {step.id}) {not_seen(step)}{late}"
 
 
 def last_seen_of(step: Step | None) -> LastSeen | None:

@@ -26,7 +26,7 @@ class AtPeer(NamedTuple):
 
 # {0} is the other component.
 AT_PEER: dict[How | None, AtPeer] = {
-    How.FULL: AtPeer("no room left at {0}", "no room left for {0}", "full"),
+    How.FULL: AtPeer("blocked by {0} for want of room", "has no room left for {0}", "full"),
     How.READ_ONLY: AtPeer("its writes are rejected by {0}", "rejects writes from {0}", "read-only"),
     How.DENIED: AtPeer("denied access by {0}", "denies access to {0}", "denied"),
     How.REFUSED: AtPeer("connection refused by {0}", "refuses connections from {0}", "refused"),
@@ -76,7 +76,7 @@ def ended(reason: str | None) -> str:
 
 
 def last_seen(step: str, message: str, seconds: float) -> str:
-    return f"step {step} ({message}), {seconds:.1f} s after the start"
+    return f"{message} (step {step}), {seconds:.1f} s after the start"
 
 
 def plural(count: int, noun: str) -> str:

@@ -102,7 +102,7 @@ def test_osds(ceph, here):
     """The OSDs that hold the headers of its images are up."""
     here.fact("ceph", "the OSDs", "the place")
     down = [osd for osd, is_up in ceph["osds"].items() if not is_up]
-    hung = [entry["what"] for entry in here.unread if entry["kind"] == "hung"]
+    hung = [entry.what for entry in here.unread if entry.kind == "hung"]
     assert not (down and hung), f"Ceph does not answer about {hung[0]}, and the OSDs {', '.join(down)} are down"
     for image in filter(itemgetter("exists"), ceph["images"]):
         header = image["header"]
@@ -121,6 +121,7 @@ def test_health(here, record, not_applicable):
         not_applicable("nobody asked before the run how Ceph was")
     new = {name: message for name, message in now["checks"].items() if name not in before["checks"]}
     worse = order.index(now["status"]) > order.index(before["status"])
-    change = f"Ceph was {before['status']} before the run and is {now['status']} now: {new}"
+    reported = "; ".join(new.values()) or "for reasons that it had before"
+    change = f"Ceph was {before['status']} before the run and is {now['status']} now: {reported}"
     assert not worse, change
     assert not new, change

@@ -156,6 +156,13 @@ def test_other_shapes_of_answers_are_told_as_well(raised, status, text, kind, me
 
 
 @BOTH
+def test_of_the_page_of_a_web_server_only_what_happened_is_told(raised):
+    page = "<h1>Internal Server Error</h1>\n<p>It has met an error.</p>\n<p>Please write to webmaster@localhost.</p>"
+    error = cloud_errors.explain(raised(500, page, **{"content-type": "text/html"}), "making it")
+    assert error["answer"] == "Internal Server Error It has met an error."
+
+
+@BOTH
 def test_an_answer_without_words_is_told_by_its_status(raised):
     error = cloud_errors.explain(raised(503, ""), "making it")
     assert error["kind"] == "service"

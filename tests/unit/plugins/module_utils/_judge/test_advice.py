@@ -127,6 +127,37 @@ def test_a_unit_is_looked_at_on_the_host_of_the_cause(host, looked_at):
     assert command == f"on {looked_at}: systemctl status x.service; journalctl --unit x.service --since -15min"
 
 
+def test_a_suspended_unit_is_found_by_its_processes_and_goes_on():
+    """For systemd it runs, and its log has nothing."""
+    suspended = {"component": "x", "unit": "x.service", "state": "frozen"}
+    case = case_of([as_json.host("a", facts={"services": [suspended]})])
+    assert in_words(advice.command_for(cause("x", "a"), case)) == (
+        "on a: ps -e -o pid,stat,unit,args | grep x.service; systemctl thaw x.service; "
+        "systemctl kill --signal=SIGCONT x.service"
+    )
+
+
+STATE = "on a: systemctl status x.service; journalctl --unit x.service --since -15min"
+
+
+@pytest.mark.parametrize(
+    ("how", "host", "path", "command"),
+    [
+        (How.ERROR, "a", "/etc/x/x.conf", f"{STATE}; grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf"),
+        (How.ERROR, "a", "/etc/systemd/system/x.service.d/zz.conf", f"{STATE}; systemctl cat x.service"),
+        (How.ERROR, "a", "/etc/ceph/x.keyring", f"{STATE}; ls -l /etc/ceph/x.keyring"),
+        (How.ERROR, "b", "/etc/x/x.conf", STATE),
+        # No setting stops a unit as systemctl does.
+        (How.STOPPED, "a", "/etc/x/x.conf", STATE),
+    ],
+)
+def test_a_file_that_was_changed_is_shown_beside_the_state_of_the_unit(how, host, path, command):
+    broken = seen(Kind.ERROR, "x", "a", how=how, share=1.0)
+    changed = seen(Kind.CHANGE, "x", host, share=0.1, path=path)
+    case = case_of([with_units("a", "x.service")])
+    assert in_words(advice.command_for(cause("x", "a", broken, changed), case)) == command
+
+
 @pytest.mark.parametrize(
     ("symptom_host", "only_from_here", "command"),
     [
@@ -159,7 +190,12 @@ def on_a(component, symptom):
             "on a: df -h /var/lib/x; df -i /var/lib/x",
         ),
         ("x", seen(Kind.RESOURCE, "x", "a", how=How.KILLED, path="qemu"), "on a: systemctl status x.service"),
-        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf"), "on a: ls -l /etc/x/x.conf"),
+        (
+            "x",
+            seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf"),
+            "on a: grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf",
+        ),
+        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/ceph/x.keyring"), "on a: ls -l /etc/ceph/x.keyring"),
         (
             "x",
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),

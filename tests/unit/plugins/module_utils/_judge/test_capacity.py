@@ -334,7 +334,7 @@ def test_each_host_has_a_line_with_its_numbers():
     )
     assert messages.details(explained(cloud)) == (
         "compute1 is disabled (maintenance)",
-        "compute2 has 0 of 8 VCPUs free, 1 needed (2 reserved, 4 held by allocations of servers that do not exist)",
+        "compute2 has 0 of 8 VCPUs free, 1 needed (2 reserved, 4 held by allocations of servers that are gone)",
         "without VCPU, 1 host would fit: compute2",
     )
 

@@ -104,7 +104,7 @@ REQUESTS = {
     "room that nobody uses": (
         {"message": NO_HOST, "capacity": capacity_of(Cloud([host(inventories=FULL, holds=GONE)]))},
         "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed",
-        f"openstack resource provider show --allocations {id_of('compute1')}",
+        f"openstack resource provider show --allocations {id_of('compute1')}; nova-manage placement audit --verbose",
     ),
     "a host of another size": (
         {"message": NO_HOST, "capacity": capacity_of(Cloud(hosts(2), flavor={"vcpus": 64}))},

@@ -194,6 +194,18 @@ def test_no_character_that_turns_the_direction_of_writing_is_shown():
     assert {text_module.clean(f"a{mark}b\n") for mark in turning} == {"a?b\n"}
 
 
+def test_what_was_not_read_is_not_told_once_more_with_the_checks_that_need_it(passed):
+    unread = {"kind": "hung", "what": "the domain", "reason": "hangs: virsh dumpxml: no answer after 4 s"}
+    lost = {"check": "A check", "status": "unreadable", "reason": "c1: the domain: hangs: virsh dumpxml", "seconds": 0}
+    other = {**lost, "check": "Another", "reason": "c2: the domain: hangs: virsh dumpxml"}
+    passed["hosts"] = [as_json.host("c1", reason="the domain: hangs", unread=[unread], checks=[lost, other])]
+    assert text_module.host_lines(as_json.typed(passed))[2:] == [
+        "  c1               2 unreadable",
+        "    not read: the domain: hangs",
+        "    unreadable: c2: the domain: hangs: virsh dumpxml",
+    ]
+
+
 def test_one_reason_of_many_checks_of_a_host_is_one_line_with_their_number(passed):
     lost = {"check": "A check", "status": "unreadable", "reason": "c1 cannot be reached", "seconds": 0}
     failed = {**lost, "status": "failed", "reason": "the tap is down"}

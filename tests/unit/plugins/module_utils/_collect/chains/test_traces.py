@@ -116,16 +116,30 @@ def test_network_that_ovn_does_not_know_is_no_drop():
 
 
 @pytest.mark.parametrize(
-    ("name", "outcome", "table", "rule"),
+    ("name", "table", "rule", "listed"),
     [
-        ("arrives in a tunnel", "sent", None, None),
-        ("arrives in a tunnel at a shut port", "dropped", 93, "priority 0, cookie 0xef721b48641d590b"),
-        ("arrives in a tunnel of another network", "dropped", 4, "priority 0, cookie 0x53833a53f4a148d7"),
-        ("arrives in a tunnel and a foreign flow", "dropped", 0, "icmp, priority 40000, cookie 0xbad"),
+        ("at a shut port", 93, "priority 0, cookie 0xef721b48641d590b", "br-int table=93,cookie=0xef721b48641d590b/-1"),
+        (
+            "of another network",
+            4,
+            "priority 0, cookie 0x53833a53f4a148d7",
+            "br-tun table=4,cookie=0x53833a53f4a148d7/-1",
+        ),
+        ("and a foreign flow", 0, "icmp, priority 40000, cookie 0xbad", "br-int table=0,cookie=0xbad/-1"),
     ],
 )
-def test_a_packet_arrives_if_it_gets_to_the_interface_of_its_guest(name, outcome, table, rule):
-    assert traces.parsed(ARRIVING[name], "p", "x", "tapb26ea1a5-f4") == Trace("p", "x", outcome, table, rule)
+def test_a_packet_that_does_not_get_to_its_guest_has_the_flow_that_ends_it(name, table, rule, listed):
+    trace = traces.parsed(ARRIVING[f"arrives in a tunnel {name}"], "p", "x", "tapb26ea1a5-f4")
+    assert trace == Trace("p", "x", "dropped", table, rule, listing=f"ovs-ofctl dump-flows {listed}")
+
+
+def test_a_packet_arrives_if_it_gets_to_the_interface_of_its_guest():
+    assert traces.parsed(ARRIVING["arrives in a tunnel"], "p", "x", "tapb26ea1a5-f4") == Trace("p", "x", "sent")
+
+
+def test_after_connection_tracking_a_packet_is_in_the_bridge_that_asked_for_it():
+    steps = traces.last_step(ARRIVING["arrives in a tunnel"])
+    assert (steps.bridge, steps.table) == ("br-int", 92)
 
 
 def test_a_packet_that_gets_to_another_interface_alone_does_not_arrive():
