@@ -192,8 +192,14 @@ class ActionModule(ActionBase):
     def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
         """Return the options of the module, with those that no task writes."""
         name = module.rpartition(".")[2]
-        given = _specs.options_given(self.path(), name, lambda variable: self.value(task_vars.get(variable)))
-        args = {**given, **self._task.args}
+        return self.options_for(name, self.path(), self._task.args, task_vars)
+
+    def options_for(
+        self, name: str, tasks: str, own: Mapping[str, Any], task_vars: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the options of a module. tasks: the file in which its task stands. own: those that stand there."""
+        given = _specs.options_given(tasks, name, lambda variable: self.value(task_vars.get(variable)))
+        args = {**given, **own}
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
@@ -262,6 +268,10 @@ class ActionModule(ActionBase):
             return contextlib.nullcontext()
         return Follower(os.path.join(directory, "progress.jsonl"), is_terminal(os.getppid()))
 
+    def can_fork(self, variables: Mapping[str, Any]) -> bool:
+        interpreter = self._templar.template(variables.get("ansible_python_interpreter"))
+        return can_fork(self._task, self._connection, interpreter)
+
     def perform(
         self,
         module: str,
@@ -270,8 +280,7 @@ class ActionModule(ActionBase):
         following: AbstractContextManager[None],
     ) -> dict[str, Any]:
         """Run the module, in a fork of this process if that does, and return its result."""
-        interpreter = self._templar.template(variables.get("ansible_python_interpreter"))
-        if can_fork(self._task, self._connection, interpreter):
+        if self.can_fork(variables):
             self._update_module_args(module, args, variables)
             forked = Forked(module, args)
             with following:

@@ -33,12 +33,9 @@ options:
   rules:
     description:
       - The ingress rules of the security group. Each has a C(protocol) and, except for ICMP, a C(port).
+      - By default they allow ping and the port O(tcp_port).
     type: list
     elements: dict
-    default:
-      - protocol: icmp
-      - protocol: tcp
-        port: 22
     suboptions:
       protocol:
         description: Such as V(icmp), V(tcp) or V(udp).
@@ -47,6 +44,10 @@ options:
       port:
         description: The port; without it all ports are open.
         type: int
+  tcp_port:
+    description: The port of the guest that the stage metadata connects to.
+    type: int
+    default: 22
   floating_ip:
     description: Whether the instance gets a floating IP. A new network then gets a router, too.
     type: bool
@@ -190,6 +191,7 @@ error:
 """
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -340,7 +342,7 @@ def make_port(stage: Stage[NetworkDetails], kind: str, network: Any, group: Any)
 
 def check_options(params: Params) -> None:
     """Refuse options that no network can have, before anything is asked for."""
-    limited = {name: params[name] for name in ("cidr", "dns_nameservers", "rules")}
+    limited = {"cidr": params["cidr"], "dns_nameservers": params["dns_nameservers"], "rules": rules_of(params)}
     stage_options.check({f"stackproof_network_{name}": value for name, value in limited.items()})
     if params["floating_ip"] and params["router"] == "never" and not params["network"]:
         message = "a network without a router has no floating IPs"
@@ -355,10 +357,18 @@ def is_routed(params: Params) -> bool:
     return bool(params["dataplane"]) and params["path"] == "routed"
 
 
+def rules_of(params: Mapping[str, Any]) -> list[Params]:
+    """Return the rules that are asked for; by default those that the checks of the guest need."""
+    rules: list[Params] | None = params["rules"]
+    if rules is not None:
+        return rules
+    return [{"protocol": "icmp", "port": None}, {"protocol": "tcp", "port": params["tcp_port"]}]
+
+
 def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     """Make a security group, and return it; nothing where a network has no use for one."""
     if has_port_security(stage, network):
-        return make_security_group(stage, stage.params["rules"])
+        return make_security_group(stage, rules_of(stage.params))
     reason = f"the network {network.name} has no port security"
     stage.details = replace(stage.details, no_security_group=reason)
     stage.say(f"no security group is made: {reason}")
@@ -418,12 +428,8 @@ def main() -> None:
         "network": {"type": "str"},
         "cidr": {"type": "str", "default": "192.168.222.0/24"},
         "dns_nameservers": {"type": "list", "elements": "str", "default": []},
-        "rules": {
-            "type": "list",
-            "elements": "dict",
-            "default": [{"protocol": "icmp"}, {"protocol": "tcp", "port": 22}],
-            "options": rule,
-        },
+        "rules": {"type": "list", "elements": "dict", "options": rule},
+        "tcp_port": {"type": "int", "default": 22},
         "floating_ip": {"type": "bool", "default": False},
         "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
         "external_network": {"type": "str"},

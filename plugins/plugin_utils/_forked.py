@@ -21,6 +21,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -80,12 +81,33 @@ class Forked:
             with self._output:
                 output = self._output.read()
         except BaseException:  # for example, the task's own time is over
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self._process, signal.SIGTERM)
+            self._end()
             raise
         finally:
             _process, status = os.waitpid(self._process, 0)
         return output, os.waitstatus_to_exitcode(status)
+
+    def stop(self) -> None:
+        """End the module, unless its result was taken: nobody waits for it any more."""
+        if self._output.closed:
+            return
+        self._end()
+        self._output.close()
+        os.waitpid(self._process, 0)
+
+    def _end(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process, signal.SIGTERM)
+
+
+def results_of(begun: Sequence[Forked]) -> list[dict[str, Any]]:
+    """Wait for modules to end, and return their results. If waiting for one ends early, so do the others."""
+    try:
+        return [forked.result() for forked in begun]
+    except BaseException:
+        for forked in begun:
+            forked.stop()
+        raise
 
 
 def work(module: str, args: dict[str, Any], output: int) -> NoReturn:

@@ -50,8 +50,6 @@ OTHER_OPTIONS = {
     "stackproof_zone": "availability_zone",
     "stackproof_dataplane_path": "path",
 }
-# The role network makes a rule of it.
-NO_OPTIONS = frozenset({("network", "stackproof_tcp_port")})
 # Type to its check, and to what a refusal calls it. Any other type takes a text.
 TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (validation.check_type_bool, "true or false"),
@@ -219,7 +217,7 @@ def options_of_task(path: str, module: str) -> dict[str, str]:
         option_of(variable, module): variable
         for variable, spec in variables.items()
         # What is required stands in the task: its reader sees what it needs.
-        if not spec.get("required") and (module, variable) not in NO_OPTIONS
+        if not spec.get("required")
     }
 
 

@@ -258,7 +258,7 @@ def written(stage: Stage[D], record: StageRecord) -> StageRecord:
     """Write the record of a stage that has ended, and return it; a failed one if it cannot be written."""
     try:
         stage.run.put_stage(record)
-    except OSError as exc:
+    except (OSError, StageError) as exc:
         record = replace(record, status=StageStatus.FAILED, error=failure_of(exc, "writing run.json"))
     stage.say(f"{record.status} after {record.duration_s:.1f} s")
     return record
@@ -283,7 +283,7 @@ def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any],
     with failing(module, f"{name}: opening {module.params['run_dir']}"):
         run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
         stage = Stage(name, run, module.params, details, module.check_mode)
-        with contextlib.nullcontext() if module.check_mode else run.alone():
+        with contextlib.nullcontext() if module.check_mode else run.beside(name):
             record = finished_record(run, name)
             if record is None:
                 record, trace = perform(stage, act)

@@ -20,12 +20,13 @@ import time
 from .._cloud.connection import Params
 from .._cloud.errors import failure_of
 from .._judge import verdict
+from .._model.record import ORDER
 from .._model.stage import Leftover
 from .._record import shared_memory
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.ledger import private, regular
-from .._record.run import Run
+from .._record.run import LOCK, Run
 from . import clean, finish, lookout
 
 # How long a stage that lost its playbook may take to end
@@ -123,19 +124,22 @@ def end(directory: str, params: Params) -> None:
             return
         except StageError:
             patient = watch.seconds() < PATIENCE
-            stop_stage(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
+            stop_stages(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
             if watch.seconds() > 2 * PATIENCE:
                 run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
                 return
             time.sleep(lookout.LOOK)
 
 
-def stop_stage(directory: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
-    """Send the process that holds the run's lock a signal, each only once. signals has those that were sent."""
-    with (
-        contextlib.suppress(OSError, ValueError),
-        open(os.path.join(directory, "lock"), "r+", encoding="ascii", opener=regular) as lock,
-    ):
+def stop_stages(directory: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
+    """Send the processes that work on the run a signal, each only once. signals has those that were sent."""
+    for name in (LOCK, *(f"{LOCK}.{stage}" for stage in ORDER)):
+        stop_holder(os.path.join(directory, name), number, signals)
+
+
+def stop_holder(path: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
+    """Send the process that holds a lock a signal."""
+    with contextlib.suppress(OSError, ValueError), open(path, "r+", encoding="ascii", opener=regular) as lock:
         process = int(lock.read())
         # No stage has such a number; a signal to -1 would go to all processes of the user.
         if process <= 1 or (process, number) in signals:

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TextIO, TypeVar
 
 from .._model import codec
 from .._model.inventory import Tools
@@ -38,6 +38,8 @@ from .masking import words_of
 OPTIONAL = (StageName.DATAPLANE, StageName.JOURNEY)
 # The stages of every run. The removal of what it has made is recorded as a stage of its own, beside these.
 STAGES = tuple(name for name in ORDER if name not in (*OPTIONAL, StageName.REMOVAL))
+# The file that a process locks that works on a run, and what the names of the locks of stages begin with
+LOCK = "lock"
 # The link to the newest run
 LATEST = "latest"
 RUN_ID = re.compile(RUN_ID_PATTERN)
@@ -168,11 +170,13 @@ class Run:
         return self.record.stage(name)
 
     def put_stage(self, stage: Stage) -> None:
-        """Write a stage's record, and replace an older one of the same stage."""
-        others = [other for other in self.record.stages if other.stage is not stage.stage]
-        in_order = sorted([*others, stage], key=lambda each: ORDER.index(each.stage))
-        self.update(stages=tuple(in_order))
-        self.save()
+        """Write a stage's record, and replace an older one of the same stage. Others may be written meanwhile."""
+        with self._locked("lock.record", fcntl.LOCK_EX):
+            self.record = self._read()
+            others = [other for other in self.record.stages if other.stage is not stage.stage]
+            in_order = sorted([*others, stage], key=lambda each: ORDER.index(each.stage))
+            self.update(stages=tuple(in_order))
+            self.save()
 
     def resource(self, kind: str) -> Resource | None:
         """Return the first resource of a kind that a stage has made or chosen."""
@@ -209,19 +213,46 @@ class Run:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Hold the run's lock, so that no second process works on the run."""
-        with open(self.path("lock"), "a", encoding="utf-8", opener=private) as lock:
+        with self._locked(LOCK, fcntl.LOCK_EX | fcntl.LOCK_NB) as lock:
+            sign(lock, str(os.getpid()))
+            self._read_again()
+            yield
+
+    @contextlib.contextmanager
+    def beside(self, stage: StageName) -> Iterator[None]:
+        """Hold the lock of a stage. Meanwhile other processes may go through other stages, and do nothing else."""
+        own_lock = f"{LOCK}.{stage}"
+        with (
+            self._locked(LOCK, fcntl.LOCK_SH | fcntl.LOCK_NB) as whole,
+            self._locked(own_lock, fcntl.LOCK_EX | fcntl.LOCK_NB) as own,
+        ):
+            # Whoever had the run alone does not have it any more.
+            sign(whole, "")
+            sign(own, str(os.getpid()))
+            self._read_again()
+            yield
+
+    @contextlib.contextmanager
+    def _locked(self, name: str, how: int) -> Iterator[TextIO]:
+        with open(self.path(name), "a", encoding="utf-8", opener=private) as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, how)
             except BlockingIOError:
                 hint = "Wait until it ends, or use another run_id."
                 raise StageError("conflict", f"another process works on the run {self.id}", hint=hint) from None
-            lock.truncate(0)
-            lock.write(str(os.getpid()))
-            lock.flush()
-            # Another process may have changed the run since it was read.
-            self.ledger = Ledger(self.path("ledger.jsonl"), self.recover)
-            self.record = self._read()
-            yield
+            yield lock
+
+    def _read_again(self) -> None:
+        """Read what another process may have changed since."""
+        self.ledger = Ledger(self.path("ledger.jsonl"), self.recover)
+        self.record = self._read()
+
+
+def sign(lock: TextIO, process: str) -> None:
+    """Write into a lock which process holds it."""
+    lock.truncate(0)
+    lock.write(process)
+    lock.flush()
 
 
 def check_id(run_id: str) -> None:

@@ -147,3 +147,30 @@ def test_a_task_whose_time_is_over_ends_its_module(module_of):
         signal.signal(signal.SIGALRM, before)
     assert time.monotonic() - begun < 20
     assert is_gone(module)
+
+
+def test_modules_work_beside_each_other(module_of, tmp_path):
+    def main():
+        # Each of them waits for what the other one leaves.
+        (tmp_path / str(os.getpid())).touch()
+        while len(list(tmp_path.iterdir())) < 2:
+            time.sleep(0.01)
+        print(json.dumps({"process": os.getpid()}))
+
+    begun = [module_of(main), module_of(main)]
+    found = [result["process"] for result in forked.results_of(begun)]
+    assert found == [module._process for module in begun]
+    assert all(map(is_gone, begun))
+
+
+def test_if_waiting_for_one_ends_early_so_do_the_others(module_of, monkeypatch):
+    begun = [module_of(signal.pause), module_of(signal.pause)]
+
+    def break_off():
+        begun[0].stop()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(begun[0], "result", break_off)
+    with pytest.raises(KeyboardInterrupt):
+        forked.results_of(begun)
+    assert all(map(is_gone, begun))

@@ -14,11 +14,13 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout, watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from tree import RECORDED, ROOT
@@ -55,15 +57,15 @@ def process():
 
 @pytest.fixture
 def stage_at_work(run):
-    """Return a function that has another process hold the run's lock; stubborn is what ignores to be ended."""
+    """Return a function that has another process hold a lock of the run; stubborn is what ignores to be ended."""
     processes = []
 
-    def start(stubborn=False):
+    def start(stubborn=False, lock=run.alone):
         ready, tell = os.pipe()
         number = os.fork()
         if not number:
             signal.signal(signal.SIGTERM, signal.SIG_IGN if stubborn else lambda *_args: os._exit(0))
-            with run.alone():
+            with lock():
                 os.write(tell, b".")
                 while True:
                     time.sleep(60)
@@ -187,14 +189,22 @@ def test_another_process_with_the_number_of_the_playbook_is_not_it(run, monkeypa
 
 def test_the_stage_at_work_is_asked_to_end(run, stage_at_work):
     number = stage_at_work()
-    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
     until(lambda: has_exited(number))
+
+
+def test_all_stages_at_work_are_asked_to_end(run, stage_at_work):
+    stages = (StageName.IMAGE, StageName.VOLUME)
+    numbers = [stage_at_work(lock=partial(run.beside, stage)) for stage in stages]
+    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
+    for number in numbers:
+        until(partial(has_exited, number))
 
 
 def test_a_process_that_once_worked_on_the_run_is_not_harmed(run, process):
     other = process()
     Path(run.path("lock")).write_text(str(other.pid))
-    watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
     time.sleep(0.05)
     assert other.poll() is None
 
@@ -207,7 +217,7 @@ def test_a_lock_without_the_number_of_a_stage_stops_nobody(run, monkeypatch, tex
     Path(run.path("lock")).write_text(text)
     with open(run.path("lock")) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        watchdog.stop_stage(run.directory, signal.SIGTERM, set())
+        watchdog.stop_stages(run.directory, signal.SIGTERM, set())
     assert signals == []
 
 

@@ -263,6 +263,7 @@ def test_runs_are_listed_oldest_first_and_once(tmp_path):
 def test_stages_are_put_into_their_order_and_replaced(recorded_run):
     boot, auth = recorded_run.stage(StageName.BOOT), recorded_run.stage(StageName.AUTH)
     recorded_run.update(stages=())
+    recorded_run.save()
     for change in (boot, auth, replace(boot, status=StageStatus.FAILED)):
         recorded_run.put_stage(change)
     record = recorded_run.record
@@ -327,6 +328,44 @@ def test_the_lock_goes_with_its_process(run, other_process):
         assert Path(run.path("lock")).read_text() == str(os.getpid())
     with run.alone():
         pass
+
+
+def test_processes_go_through_different_stages(run, other_process):
+    process = other_process(lambda: run.beside(StageName.IMAGE))
+    with run.beside(StageName.NETWORK):
+        assert Path(run.path("lock.image")).read_text() == str(process)
+        assert Path(run.path("lock.network")).read_text() == str(os.getpid())
+
+
+@pytest.mark.parametrize("action", ["alone", "image"])
+def test_a_stage_keeps_off_those_who_do_the_same_or_anything_else(run, other_process, action):
+    other_process(lambda: run.beside(StageName.IMAGE))
+    wanted = run.alone() if action == "alone" else run.beside(StageName.IMAGE)
+    with pytest.raises(StageError, match="another process works on the run run-1"), wanted:
+        pytest.fail("two of them")
+
+
+def test_whoever_is_alone_keeps_off_every_stage(run, other_process):
+    other_process(run.alone)
+    with pytest.raises(StageError, match="another process works on the run run-1"), run.beside(StageName.IMAGE):
+        pytest.fail("two of them")
+
+
+def test_a_lock_of_stages_names_no_process_that_may_be_gone(run):
+    with run.alone():
+        assert Path(run.path("lock")).read_text() == str(os.getpid())
+    with run.beside(StageName.IMAGE):
+        assert Path(run.path("lock")).read_text() == ""
+
+
+def test_two_stages_write_their_records_in_turn(recorded_run):
+    other = run_module.Run(recorded_run.directory)
+    boot, auth = recorded_run.stage(StageName.BOOT), recorded_run.stage(StageName.AUTH)
+    recorded_run.put_stage(replace(boot, status=StageStatus.FAILED))
+    other.put_stage(replace(auth, status=StageStatus.SKIPPED))
+    written = run_module.Run(recorded_run.directory)
+    assert written.stage(StageName.BOOT).status is StageStatus.FAILED
+    assert written.stage(StageName.AUTH).status is StageStatus.SKIPPED
 
 
 def test_what_another_process_did_meanwhile_is_known_under_the_lock(run):
