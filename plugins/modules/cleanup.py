@@ -178,20 +178,6 @@ def check_ours(run: Run) -> None:
         raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
 
 
-def place_of(run: Run, params: Params) -> dict[str, str | None]:
-    """Return the cloud and the region of a run.
-
-    Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
-    """
-    recorded = run.record.cloud
-    is_name = recorded is not None and recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
-    cloud = params["cloud"] or (recorded if is_name else None)
-    region = params["region_name"]
-    if not region and not params["_cloud"]:
-        region = removal.origin_of(run).region
-    return {"cloud": cloud, "region_name": region}
-
-
 def is_to_be_kept(run: Run, keep: str) -> bool:
     return keep == "always" or (keep == "on_failure" and verdict.has_failed(run.record))
 
@@ -207,7 +193,7 @@ def clean_run(run: Run, params: Params, check: bool) -> CleanedRun:
         return cleaned(run, before, kept=bool(before))
     left: list[Leftover] = []
     if before and not check:
-        place = place_of(run, params)
+        place = removal.place_of(run, params)
         with run.alone():
             left = clean.clean(run, {**params, **place})
     if params["end"] and run.record.finished is None and not check:

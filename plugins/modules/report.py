@@ -13,7 +13,10 @@ description:
   - Judges the run, applies limits, compares with earlier runs, and writes C(junit.xml) and C(metrics.prom).
   - With O(template) it also writes C(report.html), one page for a browser that needs nothing else.
   - A finished run keeps its verdict. Only its files are written again.
+  - If the server of the run is kept, its verdict is written into the description of the server, from version 2.19 of
+    the compute API on. If that fails, the summary has the reason, and the run keeps its verdict.
 extends_documentation_fragment:
+  - stackproof.provision._stage.cloud
   - stackproof.provision._stage.thresholds
   - stackproof.provision._attributes.writes
 options:
@@ -53,10 +56,8 @@ options:
       - If the endpoint rejects them, the module warns and does not fail.
     type: str
 requirements:
-  - python >= 3.11
   - jmespath >= 1.0
   - jinja2 >= 3.1, for the page
-author: stackproof contributors (@stackproof)
 notes:
   - The role P(stackproof.provision.report#role) has the template of the page. The playbook
     C(stackproof.provision.report) writes the files of a finished run again.
@@ -149,8 +150,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
-from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
+from ansible_collections.stackproof.provision.plugins.module_utils._end import description, finish
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
@@ -185,6 +187,7 @@ def write(run: Run, params: Mapping[str, Any]) -> bool:
         unfinished = run.record.finished is None
         if unfinished:
             finish.finish(run, earlier, params["thresholds"], sentence(params["broke_off"]))
+            description.describe(run, params)
         finish.render(run, params["template"], earlier)
         if params["archive"]:
             archive.write_run(run.directory)
@@ -228,6 +231,8 @@ def send(module: AnsibleModule, record: Record, endpoint: str) -> None:
 
 
 def check_libraries(module: AnsibleModule) -> None:
+    if not connection.HAS_SDK:
+        module.fail_json(msg=missing_required_lib("openstacksdk"))
     if not thresholds.HAS_JMESPATH:
         module.fail_json(msg=missing_required_lib("jmespath"))
     if module.params["template"] and not frame.HAS_JINJA2:
@@ -242,6 +247,7 @@ def did_not_pass(record: Record) -> bool:
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
+            **connection.CLOUD_OPTIONS,
             **thresholds.OPTIONS,
             "run_dir": {"type": "path", "required": True},
             "history": {"type": "int", "default": 20},
@@ -255,6 +261,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     params = module.params
+    connection.hide_only_secrets(module)
     check_libraries(module)
     if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
         module.exit_json(changed=False, verdict={}, summary=[])

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
-from .._cloud.connection import answer_of
+from .._cloud.connection import Params, answer_of
 from .._cloud.errors import CLOUD_ERRORS, failure_of
 from .._cloud.session import OutOfTimeError, is_unanswered, status_of
 from .._cloud.transport import request_id
@@ -378,6 +379,20 @@ def origin_of(run: Run) -> Origin:
     """Return the cloud of a run, as far as its record knows it."""
     auth = run.record.stage_or_skipped(StageName.AUTH)
     return codec.from_json(Origin, auth.details, "auth.details")
+
+
+def place_of(run: Run, params: Params) -> dict[str, str | None]:
+    """Return the cloud and the region of a run.
+
+    Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
+    """
+    recorded = run.record.cloud
+    is_name = recorded is not None and recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
+    cloud = params["cloud"] or (recorded if is_name else None)
+    region = params["region_name"]
+    if not region and not params["_cloud"]:
+        region = origin_of(run).region
+    return {"cloud": cloud, "region_name": region}
 
 
 def check_project(cloud: Any, run: Run) -> None:

@@ -27,7 +27,7 @@ from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.ledger import private, regular
 from .._record.run import LOCK, Run
-from . import clean, finish, lookout
+from . import clean, description, finish, lookout
 
 # How long a stage that lost its playbook may take to end
 PATIENCE = 20
@@ -162,4 +162,5 @@ def end_alone(run: Run, params: Params) -> None:
             whole = Leftover(kind="run", id=run.id, name=run.mark, reason=failure.message)
             run.update(leftovers=(whole,))
     finish.finish(run, finish.earlier_of(run), params["thresholds"], broke_off=verdict.AFTER_STAGES)
+    description.describe(run, params)
     finish.render(run)

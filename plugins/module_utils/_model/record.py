@@ -34,6 +34,9 @@ SCHEMA = "stackproof.run/2"
 # The name of a run, and of its directory
 RUN_ID = r"[a-z0-9][a-z0-9-]{2,39}"
 
+# In characters: what Nova has room for
+LONGEST_DESCRIPTION = 255
+
 RunId = Annotated[str, schema(pattern=f"^{RUN_ID}$")]
 StageKey = Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]
 
@@ -256,6 +259,18 @@ class SourceAccount:
 
 
 @dataclass(frozen=True)
+class ServerDescription:
+    """The verdict in the description of the servers that were kept.
+
+    calls: the requests that wrote it. error: why it could not be written.
+    """
+
+    text: Annotated[str, schema(maxLength=LONGEST_DESCRIPTION)]
+    calls: tuple[Call, ...]
+    error: Optional[str]
+
+
+@dataclass(frozen=True)
 class Record:
     """The record of a run. It is valid from its beginning on; what is not known yet is null or empty.
 
@@ -292,6 +307,7 @@ class Record:
     operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
     level: the level of the run, and its parts that were left out; only where the user named one.
     tools: the versions of the programs that started the run.
+    server_description: what was written into the description of the server, and how; only where one was kept.
     """
 
     schema: Annotated[str, schema(const=SCHEMA)]
@@ -327,6 +343,7 @@ class Record:
     operation: Optional[Operation] = omitted()
     level: Optional[RunLevel] = omitted()
     tools: Optional[Tools] = omitted()
+    server_description: Optional[ServerDescription] = omitted()
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:

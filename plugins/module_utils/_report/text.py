@@ -107,6 +107,8 @@ def leftover_lines(record: Record, directory: str) -> list[str]:
     command = f"ansible-playbook stackproof.provision.cleanup -e stackproof_run_dir={shlex.quote(directory)}"
     if record.kept:
         lines.append(f"  kept, as asked for; remove it with: {command}")
+    if record.server_description and record.server_description.error:
+        lines.append(f"  its description: {record.server_description.error}")
     lines += [f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}" for thing in record.leftovers]
     if record.leftovers:
         lines.append(f"  remove what is left later with: {command}")

@@ -69,6 +69,23 @@ def test_a_run_passes_and_leaves_nothing(all_stages, go, call, cloud, run, nothi
     assert [str(path) for path in paths if path.lstat().st_mode & 0o077] == []
 
 
+def test_kept_server_has_the_verdict_of_the_run_in_its_description(all_stages, go, cloud, run, nothing_secret):
+    all_stages()
+    assert go("cleanup", end=False, keep="always")["runs"][0]["kept"]
+    limits = [{"name": "requests", "query": "length(stages[].calls[])", "max": 1}]
+    result = go("report", thresholds=limits)
+    # A limit is measured after the resources were kept.
+    assert result["verdict"]["result"] == "fail"
+    (server,) = cloud.all("servers")
+    assert server["description"].startswith("Kept by stackproof, run run-1: FAIL: ")
+    written = record_of(run)["server_description"]
+    assert (written["text"], written["error"]) == (server["description"], None)
+    cloud.requests.clear()
+    go("report")
+    assert cloud.requests == []
+    nothing_secret(cloud, run.directory)
+
+
 def test_a_repeat_makes_nothing_new_and_keeps_the_first_records(all_stages, cloud, run):
     all_stages()
     before = record_of(run)
