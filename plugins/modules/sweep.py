@@ -83,8 +83,8 @@ options:
     type: path
   archive:
     description: Whether to write an archive of the sweep and of its runs beside its directory, with the records, the
-      pages, C(junit.xml), an inventory of versions and of what was not checked, and the digest of each file. Only with
-      O(state=finished).
+      pages, C(junit.xml), an inventory of versions and of what was not checked, and the digest of each file. Not with
+      O(state=begun).
     type: bool
     default: false
     version_added: 1.0.0

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import json
 import shutil
+import tarfile
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import results
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files
 from tree import RECORDED
 
@@ -27,7 +30,10 @@ def nodes(tmp_path):
         record, _directory = files.begin(
             {**USUAL, "runs": str(runs), "hosts": ["c1", "c2"], "slice": f"{number}/2"}, check=False
         )
-        shutil.copytree(RUNS / recorded, runs / record.targets[0].run_id)
+        run_id = record.targets[0].run_id
+        shutil.copytree(RUNS / recorded, runs / run_id)
+        file = runs / run_id / "run.json"
+        file.write_text(file.read_text().replace(recorded, run_id))
     return ["node1/runs", "node2/runs"]
 
 
@@ -39,6 +45,25 @@ def test_the_slices_of_two_control_nodes_are_one_sweep(playbook, nodes, tmp_path
     assert [target["result"] for target in record["targets"]] == ["pass", "fail"]
     page = (tmp_path / "runs/sweep-whole/sweep.html").read_text()
     assert 'href="../../node1/runs/nightly-1of2-c1/report.html"' in page
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_archive_has_the_runs_of_all_control_nodes_beside_the_sweep(playbook, nodes, tmp_path, wanted):
+    playbook("merge", stackproof_sweeps=nodes, stackproof_sweep_id="whole", stackproof_archive=wanted)
+    path = tmp_path / "runs/sweep-whole.tar.gz"
+    assert path.exists() == wanted
+    if not wanted:
+        return
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path / "elsewhere", filter="data")
+    shutil.rmtree(tmp_path / "node1")
+    sweep = tmp_path / "elsewhere/sweep-whole/sweep-whole"
+    assert 'href="../nightly-1of2-c1/report.html"' in (sweep / "sweep.html").read_text()
+    targets = json.loads((sweep / "sweep.json").read_text())["targets"]
+    assert [target["directory"] for target in targets] == ["../nightly-1of2-c1", "../nightly-2of2-c2"]
+    assert all((sweep / target["directory"] / "run.json").exists() for target in targets)
+    result = results.read(str(path))
+    assert (result.verdicts, [*result.runs]) == ({"c1": Result.PASS, "c2": Result.FAIL}, ["c1", "c2"])
 
 
 def test_missing_slice_is_named(playbook, nodes):

@@ -12,11 +12,11 @@ import json
 import os
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._model import codec
 from .._model.inventory import FinishedRun, Inventory
-from .._model.sweep import Sweep
+from .._model.sweep import Sweep, Target
 from .._record.ledger import private
 from .._record.run import read_as, replaced
 from .._report.text import ARCHIVE
@@ -50,12 +50,28 @@ def write_run(directory: str) -> str:
     return write(directory, [source_of_run(directory)], inventory.of_run(run))
 
 
-def write_sweep(directory: str, sweep: Sweep) -> str:
-    """Write the archive of an ended sweep and of its runs, and return its path."""
+def write_sweep(directory: str, sweep: Sweep, own: Mapping[str, str] | None = None) -> str:
+    """Write the archive of an ended sweep and of its runs, and return its path.
+
+    own: the texts of the sweep's own files by their names, where those in its directory lead to runs elsewhere.
+    """
     places = [os.path.join(directory, target.directory) for target in sweep.targets if target.directory]
     runs = [read_as(FinishedRun, place) for place in places]
-    own = Source(os.path.basename(directory), directory, SWEEP_FILES)
-    return write(directory, [own, *map(source_of_run, places)], inventory.of_sweep(sweep, runs))
+    name = os.path.basename(directory)
+    sources = [Source(name, directory, () if own else SWEEP_FILES), *map(source_of_run, places)]
+    texts = {f"{name}/{file}": text for file, text in (own or {}).items()}
+    return write(directory, sources, inventory.of_sweep(sweep, runs), texts)
+
+
+def in_archive(sweep: Sweep) -> Sweep:
+    """Return a sweep whose runs lie beside it, as they do in its archive, wherever they lie now."""
+    return replace(sweep, targets=tuple(map(target_in_archive, sweep.targets)))
+
+
+def target_in_archive(target: Target) -> Target:
+    if target.directory is None:
+        return target
+    return replace(target, directory=os.path.join(os.pardir, os.path.basename(target.directory)))
 
 
 def source_of_run(directory: str) -> Source:
@@ -63,12 +79,15 @@ def source_of_run(directory: str) -> Source:
     return Source(os.path.basename(place), place, RUN_FILES)
 
 
-def write(directory: str, sources: Iterable[Source], of_result: Inventory) -> str:
+def write(
+    directory: str, sources: Iterable[Source], of_result: Inventory, texts: Mapping[str, str] | None = None
+) -> str:
+    """Write an archive of some files, and return its path. texts: further files, by their names in it."""
     path = path_of(directory)
     top = os.path.basename(path).removesuffix(ARCHIVE)
     at = int(of_result.started if of_result.finished is None else of_result.finished)
     files = paths_of(sources)
-    text = json.dumps(codec.to_json(of_result), indent=1) + "\n"
+    made = {INVENTORY: json.dumps(codec.to_json(of_result), indent=1) + "\n", **(texts or {})}
     # Neither the file nor what is in it has a time or an owner of this machine: the same result is the same archive.
     with (
         replaced(path) as stream,
@@ -76,7 +95,7 @@ def write(directory: str, sources: Iterable[Source], of_result: Inventory) -> st
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT) as archive,
     ):
         digests = {}
-        for name, content in contents(files, text.encode()):
+        for name, content in contents(files, made):
             add(archive, f"{top}/{name}", content, at)
             digests[name] = digest_of(content)
         add(archive, f"{top}/{DIGESTS}", manifest(digests).encode(), at)
@@ -94,10 +113,10 @@ def paths_of(sources: Iterable[Source]) -> dict[str, str]:
     return found
 
 
-def contents(files: Mapping[str, str], of_result: bytes) -> Iterator[tuple[str, bytes]]:
+def contents(files: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
     """Yield each file with its content, one after the other: a sweep has more than fits into memory."""
-    for name in sorted([*files, INVENTORY]):
-        yield name, of_result if name == INVENTORY else read(files[name])
+    for name in sorted([*files, *texts]):
+        yield name, texts[name].encode() if name in texts else read(files[name])
 
 
 def read(path: str) -> bytes:

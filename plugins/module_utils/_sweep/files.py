@@ -32,7 +32,11 @@ Hosts: Any = tuple[ExcludedHost, ...]
 
 
 def save(record: Sweep, directory: str) -> None:
-    run.write_whole(os.path.join(directory, RECORD), json.dumps(codec.to_json(record), indent=1) + "\n")
+    run.write_whole(os.path.join(directory, RECORD), text_of(record))
+
+
+def text_of(record: Sweep) -> str:
+    return json.dumps(codec.to_json(record), indent=1) + "\n"
 
 
 def begin(params: Params, check: bool) -> tuple[Sweep, str]:
@@ -106,9 +110,14 @@ def outcome_of(target: Target, runs: str) -> Target:
 
 
 def render(record: Sweep, directory: str, templates: str | None) -> None:
-    run.write_whole(os.path.join(directory, "junit.xml"), junit(record))
-    if templates:
-        run.write_whole(os.path.join(directory, PAGE), page(record, templates))
+    for name, text in rendered(record, templates).items():
+        run.write_whole(os.path.join(directory, name), text)
+
+
+def rendered(record: Sweep, templates: str | None) -> dict[str, str]:
+    """Return the files for readers by their names. The page needs its templates."""
+    of_page = {PAGE: page(record, templates)} if templates else {}
+    return {"junit.xml": junit(record), **of_page}
 
 
 def end(params: Params) -> tuple[Sweep, str, bool]:
@@ -139,6 +148,9 @@ def combined(params: Params) -> tuple[Sweep, str]:
     run.make_directory(directory, "sweep", sweep_id)
     save(record, directory)
     render(record, directory, params["templates"])
+    if params["archive"]:
+        archived = archive.in_archive(record)
+        archive.write_sweep(directory, record, {RECORD: text_of(archived), **rendered(archived, params["templates"])})
     return record, directory
 
 
