@@ -24,9 +24,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.append(str(ROOT / ".venv/collections"))
 
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.comparison import Comparison
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Step
 from ansible_collections.stackproof.provision.plugins.module_utils._model.history import CloudHistory, History
 from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Check
+from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import Inventory
 from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadTest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Stage
@@ -36,7 +38,17 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.run i
 
 Node = dict[str, Any]
 
-RECORDS: dict[str, type[Any]] = {"run": Record, "sweep": Sweep, "load": LoadTest, "history": History}
+RECORDS: dict[str, type[Any]] = {
+    "run": Record,
+    "sweep": Sweep,
+    "load": LoadTest,
+    "history": History,
+    "inventory": Inventory,
+    "comparison": Comparison,
+}
+# The table of a record has the keys of this class instead. Those of history.json are few; those of each of its clouds
+# are what a reader asks for.
+TABLES: dict[str, type[Any]] = {**RECORDS, "history": CloudHistory}
 FOLDER = ROOT / "roles/report/files"
 RECORD_PAGE = ROOT / "docs/record.md"
 
@@ -292,9 +304,8 @@ def record_page() -> str:
     """Return docs/record.md with the tables of all records; each is in the section of its file."""
     text = with_table(RECORD_PAGE.read_text(encoding="utf-8"), "run.json", table_of_run())
     text = with_table(text, "The verdict", table_of(Verdict))
-    # The keys of history.json are few; those of each of its clouds are what a reader asks for.
-    for name, kind in (("sweep", Sweep), ("load", LoadTest), ("history", CloudHistory)):
-        text = with_table(text, f"{name}.json", table_of(cast(Any, kind)))
+    for name in (name for name in RECORDS if name != "run"):
+        text = with_table(text, f"{name}.json", table_of(TABLES[name]))
     return text
 
 

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Annotated
 
 import jsonschema
 import pytest
 import schemas
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import FinishedRun
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_as
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import inventory
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.comparison import compare
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.results import ALONE, FinishedResult
 from tree import RECORDED, ROOT
 
 RUNS = sorted((RECORDED / "runs").iterdir())
@@ -35,6 +41,25 @@ def test_schema_is_valid_and_each_key_of_the_record_is_described(name):
 def test_schema_of_a_run_fits_recorded_runs(directory):
     record = codec.from_json(Record, json.loads((directory / "run.json").read_text()))
     jsonschema.Draft202012Validator(schemas.schema_of("run")).validate(codec.to_json(record))
+
+
+def result_of(directory):
+    run = read_as(FinishedRun, str(directory))
+    return FinishedResult(inventory.of_run(run), {ALONE: run})
+
+
+@pytest.mark.parametrize("directory", RUNS, ids=lambda path: path.name)
+def test_schema_of_an_inventory_fits_those_of_recorded_runs(directory):
+    made = codec.to_json(result_of(directory).inventory)
+    assert made["skipped"] or made["services"]
+    jsonschema.Draft202012Validator(schemas.schema_of("inventory")).validate(made)
+
+
+def test_schema_of_a_comparison_fits_those_of_recorded_runs():
+    pairs = [compare(result_of(before), result_of(now)) for before, now in permutations(RUNS, 2)]
+    assert not any(all(getattr(pair, kind) == () for pair in pairs) for kind in ("verdicts", "stages", "versions"))
+    for comparison in pairs:
+        jsonschema.Draft202012Validator(schemas.schema_of("comparison")).validate(codec.to_json(comparison))
 
 
 @dataclass(frozen=True)

@@ -120,7 +120,17 @@ class StepChange:
 class Comparison:
     """What is different between two results.
 
-    schema: the schema's name. compared: how many targets both have.
+    schema: the schema's name.
+    before: the earlier result.
+    now: the later one.
+    compared: how many targets both have.
+    verdicts: the targets whose verdict changed.
+    stages: the stages whose status changed.
+    times: the stages that take longer or shorter, by more than noise.
+    checks: the checks of hosts whose status changed.
+    preflight: the preflight checks whose status changed.
+    versions: the versions, and the things of the cloud that the runs used, that changed.
+    steps: the steps of flows that are missing in only one of the two.
     """
 
     schema: Annotated[str, Exactly(SCHEMA)]

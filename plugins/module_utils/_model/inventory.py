@@ -92,7 +92,18 @@ class Skipped:
 class Inventory:
     """What is behind a result.
 
-    schema: the schema's name. id: name of the run or of the sweep. tools, services, chosen: once each, over all runs.
+    schema: the schema's name.
+    id: name of the run or of the sweep.
+    cloud: name of the cloud, as in the records of the runs.
+    level: name of the level of all runs; null where the user named none, or several.
+    started: when the result began.
+    finished: when it ended, null for a run that was interrupted.
+    result: pass, fail or incomplete.
+    tools: the versions of the programs that started the runs, each combination once.
+    services: each service of the cloud with the versions of its API.
+    chosen: image, flavor and other things of the cloud that the runs used and did not create.
+    hosts: each host with its parts of the cloud, and whether it was read.
+    skipped: what was not checked, and why.
     """
 
     schema: Annotated[str, Exactly(SCHEMA)]
