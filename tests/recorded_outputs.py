@@ -18,9 +18,9 @@ from tree import RECORDED
 # A run on the lab as make demo starts it: it passed, and its hosts were checked.
 PASSED = "pages/20261121-152747-af4099"
 CONTROL_NODE = (None, "localhost")
-# What a stage was doing, in the words of the day when the runs were recorded, and in those of today. Stages print the
-# latter, as unit/plugins/modules/test_quoted_errors.py checks.
-IN_WORDS_OF_TODAY = {"making the server": "creating the server"}
+# The errors of stages in the words of the day when the runs were recorded, and in those of today, which stages print:
+# unit/plugins/modules/test_quoted_errors.py checks it.
+IN_WORDS_OF_TODAY = {"making the server": "creating the server", "the cloud said": "the cloud answered"}
 
 
 def judged(record: Json) -> Record:

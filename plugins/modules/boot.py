@@ -176,7 +176,7 @@ error:
   sample:
     kind: quota
     message: >-
-      creating the server stackproof-20261121-073057-d8aefd-server: the cloud said (403): Quota exceeded for ram:
+      creating the server stackproof-20261121-073057-d8aefd-server: the cloud answered (403): Quota exceeded for ram:
       Requested 1048576, but already used 128 of 51200 ram (request req-37ec2681-7584-4161-a74e-3f32e33564e8)
     resource: null
     answer: 'Quota exceeded for ram: Requested 1048576, but already used 128 of 51200 ram'

@@ -154,7 +154,7 @@ error:
   sample:
     kind: invalid
     message: >-
-      asking for resize of the server stackproof-20261127-214127-39a550-server: the cloud said (400): When resizing,
+      asking for resize of the server stackproof-20261127-214127-39a550-server: the cloud answered (400): When resizing,
       instances must change flavor! (request req-046c14df-3794-4d1d-9fc0-cd159a2a58cd)
     resource: null
     answer: When resizing, instances must change flavor!

@@ -187,7 +187,7 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
     own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
     status = status_of(exc)
     request = getattr(exc, "request_id", None)
-    source = f"the cloud said ({status})" if status else "the client said"
+    source = f"the cloud answered ({status})" if status else "the client reported"
     message = f"{doing}: {source}: {own_message.rstrip('.')}"
     if request:
         message += f" (request {request})"

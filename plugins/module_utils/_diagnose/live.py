@@ -185,7 +185,7 @@ def unfinished(found: ServerOperation, action: Action, age_s: float) -> Failure:
 def failed_action(found: ServerOperation, action: Action) -> Failure:
     fault = words_of_fault(found.server.fault)
     what = f"the action {action.action} on the server {found.server.name}"
-    message = f"{what} failed{place_of(found.events)}; its state is {found.state}, the cloud said: {fault}"
+    message = f"{what} failed{place_of(found.events)}; its state is {found.state}, the cloud answered: {fault}"
     return StageError(
         "service",
         message,

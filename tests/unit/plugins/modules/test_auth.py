@@ -68,7 +68,9 @@ def test_a_wrong_password(error, cloud, know_cloud, run, nothing_secret):
     know_cloud(small=entry)
     failure = error("auth")
     assert (failure["kind"], failure["status"]) == ("unauthorized", 401)
-    assert failure["message"].startswith("getting a token for small: the cloud said (401): The request you have made")
+    assert failure["message"].startswith(
+        "getting a token for small: the cloud answered (401): The request you have made"
+    )
     cloud.password = "not-the-word"
     nothing_secret(cloud, run.directory)
 

@@ -254,7 +254,9 @@ def test_a_server_that_fails_is_left_at_once_with_the_clouds_words(error, go, cl
     failure = error("boot")
     request = go.record("boot")["details"]["request_id"]
     assert (failure["kind"], failure["answer"], failure["request_id"]) == ("build_failed", fault["message"], request)
-    assert failure["message"] == f"the server {NAME} is in the state ERROR, the cloud said: No valid host was found."
+    assert (
+        failure["message"] == f"the server {NAME} is in the state ERROR, the cloud answered: No valid host was found."
+    )
     assert request in failure["hint"]
     assert failure["details"] == {"fault": fault}
     assert go.record("boot")["details"]["events"]

@@ -131,7 +131,7 @@ def test_a_placement_that_does_not_answer_hides_nothing_else(call, cloud, know_c
     assert (shown["server"]["host"], shown["ports"][0]["host"]) == ("compute2", "compute2")
     assert (shown["allocations"], shown["claimed_on"]) == (None, [])
     (warning,) = warned
-    assert "the cloud said (503)" in warning
+    assert "the cloud answered (503)" in warning
 
 
 def test_an_administrator_is_told_of_the_other_boots_of_that_time(call, cloud, know_cloud, booted):
@@ -199,7 +199,7 @@ def test_a_run_goes_on_without_an_answer_and_says_so(call, cloud, booted, hurry)
     assert [(check["check"], check["status"]) for check in host["checks"]] == [
         ("The API was asked what the hosts should show", "unreadable")
     ]
-    assert host["checks"][0]["reason"].startswith("asking what the hosts should show: the cloud said (503)")
+    assert host["checks"][0]["reason"].startswith("asking what the hosts should show: the cloud answered (503)")
 
 
 @pytest.mark.parametrize("body", ["<html>Welcome</html>", {"welcome": "here"}, []])
@@ -268,5 +268,5 @@ def test_placement_that_fails_leaves_the_reason_in_the_record(call, no_host, clo
     cloud.trouble("GET", "/resource_providers", 503, times=99)
     call(module, cloud="small", run_dir=no_host.directory, admin_cloud="boss")
     (reason,) = record(no_host)["capacity"]["unread"]
-    assert reason.startswith("asking for the resource providers: the cloud said (503)")
+    assert reason.startswith("asking for the resource providers: the cloud answered (503)")
     assert reason in warned

@@ -89,7 +89,7 @@ def test_a_server_in_error_fails_with_the_words_of_the_cloud(error, go, cloud, t
     cloud.after_action["reboot"] = [{"status": "ERROR", "fault": {"message": "no more ports"}}]
     failure = error("journey", journey=["reboot", "pause"])
     assert failure["kind"] == "operation_failed"
-    assert failure["message"].endswith("became ERROR; the cloud said: no more ports")
+    assert failure["message"].endswith("became ERROR; the cloud answered: no more ports")
     (leg,) = go.record("journey")["details"]["legs"]
     assert (leg["operation"], leg["status"]) == ("reboot", "failed")
     assert two["status"] == "ERROR"

@@ -55,7 +55,7 @@ def test_a_server_without_its_volume_has_a_failed_volume(begin, cloud):
     server = cloud.put("servers", name="web", status="ERROR", fault=fault, **NEVER_LAUNCHED)
     record = begin(server_id=server["id"])
     assert stages(record) == {"auth": "skipped", "image": "skipped", "network": "skipped", "volume": "failed"}
-    assert error_of(record)["message"].startswith("the volume of the server web became unusable; the cloud said: ")
+    assert error_of(record)["message"].startswith("the volume of the server web became unusable; the cloud answered: ")
     assert volume in error_of(record)["hint"]
     assert {resource["id"] for resource in record["stages"][-1]["resources"]} >= {volume, server["id"]}
 

@@ -70,7 +70,7 @@ def test_a_volume_that_fails_says_what_the_cloud_says(error, go, cloud):
     cloud.states["volumes"] = ["creating", "error"]
     failure = error("volume")
     assert failure["kind"] == "service"
-    assert failure["message"] == "the volume stackproof-run-1-volume became error; the cloud said: nothing more"
+    assert failure["message"] == "the volume stackproof-run-1-volume became error; the cloud answered: nothing more"
     assert f"Look for the id {cloud.all('volumes')[0]['id']}" in failure["hint"]
     assert go.record("volume")["waits"][0]["states"][-1]["state"] == "creating"
 
@@ -98,7 +98,7 @@ def test_the_clouds_messages_about_the_volume_are_told(error, cloud, monkeypatch
 def test_a_cloud_without_messages_fails_with_its_state_all_the_same(error, cloud, how):
     cloud.states["volumes"] = ["error"]
     cloud.trouble("GET", "/messages", how, times=99)
-    assert error("volume")["message"].endswith("became error; the cloud said: nothing more")
+    assert error("volume")["message"].endswith("became error; the cloud answered: nothing more")
 
 
 def test_a_volume_that_never_comes_ends_with_the_stage(error, cloud):

@@ -209,7 +209,7 @@ def test_a_stage_that_fails_says_what_it_was_doing(cloud, run, stage):
     assert trace is None
     assert (record.status, record.error.kind) == ("failed", "quota")
     assert record.error.message.startswith(
-        f"creating the network {NAME}: the cloud said (409): Quota exceeded for resources: ['network'] (request req-"
+        f"creating the network {NAME}: the cloud answered (409): Quota exceeded for resources: ['network'] (request"
     )
     assert record.error.hint
     assert on_disk(run) == record

@@ -113,7 +113,7 @@ def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, r
     assert error["request_id"] == line["headers"]["x-openstack-request-id"]
     assert error["hint"] == errors.HINTS[kind]
     assert error["message"] == (
-        f"making it: the cloud said ({line['status']}): {message.rstrip('.')} (request {error['request_id']})"
+        f"making it: the cloud answered ({line['status']}): {message.rstrip('.')} (request {error['request_id']})"
     )
 
 
@@ -166,7 +166,7 @@ def test_of_the_page_of_a_web_server_only_what_happened_is_told(raised):
 def test_an_answer_without_words_is_told_by_its_status(raised):
     error = cloud_errors.explain(raised(503, ""), "making it")
     assert error["kind"] == "service"
-    assert error["message"].startswith("making it: the cloud said (503): ")
+    assert error["message"].startswith("making it: the cloud answered (503): ")
     assert error["answer"]
 
 

@@ -201,7 +201,7 @@ def test_a_wrong_password_is_asked_for_once(cloud, connect, know_cloud):
     error, _unanswered = failed(lambda: names(connection))
     assert error["kind"] == "unauthorized"
     assert error["message"].startswith(
-        "asking: the cloud said (401): The request you have made requires authentication"
+        "asking: the cloud answered (401): The request you have made requires authentication"
     )
     assert "clouds.yaml" in error["hint"]
     assert answers(connection, "/identity/v3/auth/tokens") == [401]

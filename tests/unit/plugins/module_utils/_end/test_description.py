@@ -82,7 +82,7 @@ def test_refusal_is_reported_in_one_line_and_fails_nothing(kept, run, params, cl
     cloud.trouble("PUT", "/servers/", "nova unknown version")
     description.describe(run, params)
     error = run.record.server_description.error
-    assert error.startswith("writing the verdict into the description of the server: the cloud said (406): Version")
+    assert error.startswith("writing the verdict into the description of the server: the cloud answered (406): Version")
     assert "description" not in server
     lines = text.leftover_lines(run.record, run.directory)
     assert [line for line in lines if "description" in line] == [f"  its description: {error}"]

@@ -32,8 +32,8 @@ from hosts_by_hand import Cloud, capacity_of, disabled, down, host, hosts, id_of
 from tree import RECORDED, ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
-NO_HOST = "the server s is in the state ERROR, the cloud said: No valid host was found."
-NO_RETRIES = "the server s is in the state ERROR, the cloud said: Exceeded maximum number of retries."
+NO_HOST = "the server s is in the state ERROR, the cloud answered: No valid host was found."
+NO_RETRIES = "the server s is in the state ERROR, the cloud answered: Exceeded maximum number of retries."
 NO_SECURE_BOOT = "nova.exception.SecureBootNotSupported"
 GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
 FULL = usual(VCPU=inventory(8, 8))
@@ -123,7 +123,7 @@ REQUESTS = {
     ),
     "a zone": (
         {
-            "message": "making the server: the cloud said (400): The requested availability zone is not available",
+            "message": "making the server: the cloud answered (400): The requested availability zone is not available",
             "kind": "invalid",
             "details": {"requested_zone": "az9"},
         },
@@ -132,7 +132,7 @@ REQUESTS = {
     ),
     "a zone without a host in service": (
         {
-            "message": "making the server: the cloud said (400): The requested availability zone is not available",
+            "message": "making the server: the cloud answered (400): The requested availability zone is not available",
             "kind": "invalid",
             "details": {"requested_zone": "az9"},
             "capacity": capacity_of(Cloud([host(), disabled(host("compute2", zone="az9"))]), zone="az9"),
@@ -151,7 +151,7 @@ REQUESTS = {
     ),
     "a zone of volumes": (
         {
-            "message": "the cloud said (400): Availability zone 'az9' is invalid.",
+            "message": "the cloud answered (400): Availability zone 'az9' is invalid.",
             "name": "volume",
             "kind": "invalid",
             "details": {"requested_zone": "az9"},
@@ -207,7 +207,7 @@ REQUESTS = {
     ),
     "a back end": (
         {
-            "message": "the volume became error; the cloud said: Could not find any available weighted backend.",
+            "message": "the volume became error; the cloud answered: Could not find any available weighted backend.",
             "name": "volume",
             "kind": "service",
             "capacity": Capacity(volume=VolumeCapacity("fast", "ceph", 1, (Pool("c@lvm#lvm", "lvm", 9.0, 9.0),))),
@@ -231,7 +231,7 @@ REQUESTS = {
     ),
     "a back end that is disabled": (
         {
-            "message": "the volume became error; the cloud said: Could not find any available weighted backend.",
+            "message": "the volume became error; the cloud answered: Could not find any available weighted backend.",
             "name": "volume",
             "kind": "service",
             "capacity": Capacity(volume=VolumeCapacity("ceph", "ceph", 1, ())),

@@ -74,7 +74,7 @@ def test_a_module_that_asks_the_cloud_tells_its_words():
     module, exc = Module(), keystone.ConnectFailure("refused")
     with pytest.raises(Failed), cloud_errors.failing(module, "asking"):
         raise exc
-    assert module.result["msg"].startswith("asking: the client said: refused. Check whether the service runs")
+    assert module.result["msg"].startswith("asking: the client reported: refused. Check whether the service runs")
     with pytest.raises(Failed), errors.failing(module, "asking"):
         raise exc
     assert "ConnectFailure: refused. This is a defect" in module.result["msg"]
@@ -88,5 +88,5 @@ def test_a_module_that_ends_or_is_interrupted_has_not_failed(way_out):
 
 @pytest.mark.parametrize("mark", ["\x1b[31m", "\u202e", "\x9b", "\udc80", "\0"])
 def test_no_word_of_a_cloud_controls_the_terminal(mark):
-    error = errors.StageError("quota", f"the cloud said: {mark}no", hint="Wait\nnow.").record
-    assert errors.sentence(error) == f"the cloud said: \N{REPLACEMENT CHARACTER}{mark[1:]}no. Wait\nnow."
+    error = errors.StageError("quota", f"the cloud answered: {mark}no", hint="Wait\nnow.").record
+    assert errors.sentence(error) == f"the cloud answered: \N{REPLACEMENT CHARACTER}{mark[1:]}no. Wait\nnow."
