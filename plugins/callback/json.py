@@ -12,8 +12,8 @@ version_added: 1.0.0
 description:
   - For scripts and agents. Prints nothing while a playbook of this collection works, and one JSON document at its end.
     Warnings go to the standard error, as ever.
-  - The document has C(schema), C(playbook), C(result), C(verdict), C(data) and C(errors). docs/run.md describes them,
-    and what may change in them.
+  - The document has C(schema), C(playbook), C(result), C(verdict), C(data) and C(errors). docs/record.md describes
+    them, and what may change in them.
 """
 
 import json
