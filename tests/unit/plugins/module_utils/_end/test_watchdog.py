@@ -263,6 +263,15 @@ def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
     assert ended["finished"]
 
 
+def test_kept_server_of_an_interrupted_run_shows_that_it_was_interrupted(run, options, cloud):
+    server = cloud.put("servers", name=f"{run.mark}-server")
+    run.ledger.write(ledger.MADE, "server", server["name"], id=server["id"])
+    watchdog.end(run.directory, {**options, "keep": "on_failure"})
+    described = "Kept by stackproof, run run-1: INCOMPLETE: The run was interrupted before the stage auth."
+    assert server["description"] == described
+    assert record(run)["server_description"]["text"] == described
+
+
 def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
     know_cloud()
     run.ledger.write(ledger.MADE, "server", "s", id="1")
