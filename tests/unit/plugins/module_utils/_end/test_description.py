@@ -72,9 +72,9 @@ def test_long_verdict_is_cut_at_a_word(kept, run, params):
 
 def test_secret_does_not_reach_the_description(kept, run, params):
     masking.learn("correct-horse-battery-9")
-    (server,) = kept("server", headline="nova-api (c1): got correct-horse-battery-9 and password=hunter2hunter")
+    (server,) = kept("server", headline="nova-api (c1): got correct-horse-battery-9 and --token {}".format("x9" * 4))
     description.describe(run, params)
-    assert server["description"].endswith("nova-api (c1): got *** and password=***")
+    assert server["description"].endswith("nova-api (c1): got *** and --token ***")
 
 
 def test_refusal_is_reported_in_one_line_and_fails_nothing(kept, run, params, cloud):
