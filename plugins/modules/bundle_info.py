@@ -28,6 +28,8 @@ options:
     description:
       - Logs of a time when all worked, as in O(directory), or the directory of a run that passed. Errors that are in
         them, too, explain nothing; an error that is not counts more.
+      - Of a run, so do the services that did not run then, the checks of Ceph that were not passed, and the files of
+        settings that were changed before. A run that did not pass is refused.
     type: path
   services:
     description:
@@ -123,7 +125,10 @@ from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import directory_of
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import errors_in
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import (
+    LogNames,
+    baseline_in,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import as_result, bundle_of
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
@@ -140,9 +145,11 @@ def read(params: dict[str, Any]) -> Bundle:
     flows = [flow.load(path) for path in params["flows"]]
     path = os.path.abspath(params["directory"])
     question = Question(**{name: params[name] for name in ASKED})
+    names = LogNames(params["services"], params["time_zone"], params["time_zones"])
+    baseline = baseline_in(os.path.abspath(params["baseline"]), names) if params["baseline"] else None
     with directory_of(path) as (directory, doubts):
-        logs = LogDirectory(directory, params["services"], params["time_zone"], params["time_zones"])
-        bundle = bundle_of(logs, question, flows)
+        logs = LogDirectory(directory, names.services, names.zone, names.zones)
+        bundle = replace(bundle_of(logs, question, flows), baseline=baseline)
         reported = reading.read(logs.places, bundle, params["platforms"])
     about: dict[str, Any] = {
         "name": os.path.basename(path) or path,
@@ -150,9 +157,6 @@ def read(params: dict[str, Any]) -> Bundle:
         "reported": reported.hosts,
         "instance": reported.instance,
     }
-    if params["baseline"]:
-        services = (params["services"], params["time_zone"], params["time_zones"])
-        about["baseline"] = errors_in(os.path.abspath(params["baseline"]), *services)
     return replace(bundle, **about)
 
 

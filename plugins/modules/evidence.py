@@ -141,7 +141,9 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
 
 
 def last_pass(run: Run) -> float | None:
-    """Return when the last run of this cloud that passed had ended, or None."""
+    """Return when the baseline had ended, or else the last run of this cloud that passed, or None."""
+    if run.record.baseline and run.record.baseline.passed:
+        return run.record.baseline.passed
     earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
     passed = [other.finished for other in earlier if other.verdict.result is Result.PASS]
     return max((at for at in passed if at is not None), default=None)

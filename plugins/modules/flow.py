@@ -67,6 +67,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match.known_
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import (
     errors_of,
     with_quote,
+    with_usual,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
@@ -164,14 +165,20 @@ def file_errors(run: Run, errors: Errors, quotes: bool) -> None:
     """
     failed = run.record.failed_stage
     if failed:
-        earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
-        usual = usual_errors(earlier)
-        errors = tuple(replace(error, usual=usual.get(error.kind)) for error in errors)
+        errors = with_share(run, errors)
     finding, errors = finding_of(run.record, errors, quotes)
     line = headline(finding) if finding else None
     if failed and line:
         run.say(failed.stage, line)
     run.update(errors=errors)
+
+
+def with_share(run: Run, errors: Errors) -> Errors:
+    """Return errors with the share of the runs that passed with them: of the baseline, or else of the last runs."""
+    if run.record.baseline:
+        return with_usual(errors, run.record.baseline)
+    usual = usual_errors(earlier_runs(os.path.dirname(run.directory), run.record, EARLIER))
+    return tuple(replace(error, usual=usual.get(error.kind)) for error in errors)
 
 
 def main() -> None:

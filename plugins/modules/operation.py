@@ -37,6 +37,26 @@ options:
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to see the servers of all projects.
     type: str
+  baseline:
+    description:
+      - The directory of a run that passed on this cloud, or logs of a time when all worked, packed or not. Errors that
+        are in them, too, explain nothing.
+      - Of a run, so do the services that did not run then, the checks of Ceph that were not passed, and the files of
+        settings that were changed before. A run that did not pass is refused.
+    type: path
+  services:
+    description: The names of the logs in O(baseline), as M(stackproof.provision.bundle_info) takes them.
+    type: list
+    elements: dict
+    default: []
+  time_zone:
+    description: Zone of the logs in O(baseline), where their directory does not have it.
+    type: str
+    default: UTC
+  time_zones:
+    description: The same for single hosts, by name.
+    type: dict
+    default: {}
   timeout:
     description: How long all of it may take, in seconds.
     type: float
@@ -74,6 +94,7 @@ finished:
 """
 
 import os
+from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
@@ -82,6 +103,11 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.creden
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import operation as operation_module
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import live
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import (
+    LogNames,
+    baseline_in,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import Baseline
 from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import Operation
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
@@ -103,7 +129,22 @@ def asked_for(params: dict[str, Any]) -> tuple[str, str]:
     return named[0]
 
 
-def begun(params: dict[str, Any], run_id: str) -> Run:
+def baseline_of(params: dict[str, Any]) -> Baseline | None:
+    """Return what there was while all worked, if it was given."""
+    if not params["baseline"]:
+        return None
+    names = LogNames(params["services"], params["time_zone"], params["time_zones"])
+    return baseline_in(os.path.abspath(params["baseline"]), names)
+
+
+def doubt_on(baseline: Baseline | None, cloud: str | None) -> str | None:
+    """Return that a baseline may be of another cloud. It is no proof: one cloud may have several names."""
+    if baseline is None or baseline.cloud in (None, cloud):
+        return None
+    return f"stackproof_baseline: the run {baseline.source} is of the cloud {baseline.cloud}, not of {cloud}"
+
+
+def begun(params: dict[str, Any], run_id: str, baseline: Baseline | None) -> Run:
     """Begin a diagnosis with what the cloud has recorded."""
     whose = connection.as_admin(params) if params["admin_cloud"] else params
     cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
@@ -113,7 +154,8 @@ def begun(params: dict[str, Any], run_id: str) -> Run:
     operation = Operation(asked=seconds_of(now()), query={kind: identity})
     token = kind_of(cloud.session.auth.get_token(cloud.session))
     run, _new = begin(params["diagnoses"], run_id, connection.cloud_name(params))
-    run.record = live.record_of(run.record, bounded_copy(found), operation, token)
+    record = replace(run.record, baseline=baseline)
+    run.record = live.record_of(record, bounded_copy(found), operation, token)
     run.save()
     return run
 
@@ -125,6 +167,10 @@ def main() -> None:
             **{name: {"type": "str"} for name in ASKED_BY},
             "diagnoses": {"type": "path", "required": True},
             "admin_cloud": {"type": "str"},
+            "baseline": {"type": "path"},
+            "services": {"type": "list", "elements": "dict", "default": []},
+            "time_zone": {"type": "str", "default": "UTC"},
+            "time_zones": {"type": "dict", "default": {}},
             "timeout": {"type": "float", "default": 30},
         },
         mutually_exclusive=[ASKED_BY],
@@ -136,10 +182,14 @@ def main() -> None:
     params, run_id = module.params, new_run_id()
     with failing(module, "reading from the cloud what was asked about", explain):
         asked_for(params)
+        baseline = baseline_of(params)
         if module.check_mode:
             directory = os.path.join(params["diagnoses"], run_id)
             module.exit_json(changed=True, run_id=run_id, directory=directory, finished=False)
-        run = begun(params, run_id)
+        run = begun(params, run_id, baseline)
+    doubt = doubt_on(baseline, run.record.cloud)
+    if doubt:
+        module.warn(doubt)
     module.exit_json(changed=True, run_id=run.id, directory=run.directory, finished=False)
 
 

@@ -17,7 +17,7 @@ from .._match.asked_of_placement import capacity_in
 from .._match.events import of_run
 from .._match.follow import follow, steps_by
 from .._match.known_bugs import known_bugs_in
-from .._match.logged_errors import errors_of
+from .._match.logged_errors import errors_of, with_usual
 from .._model.bundle import Bundle, LoggedBoot, Outcome
 from .._model.diagnosis import Diagnosis
 from .._model.event import Event
@@ -33,7 +33,6 @@ from .._record.clock import now, seconds_of
 from .._record.errors import StageError
 from .._record.run import STAGES, new_record
 from .._report.messages.errors import errors_sentence
-from .baseline import with_usual
 from .boot_scope import is_over, scope_of, took
 from .judging import failure, keep_quote
 from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed, with_first_line
@@ -71,6 +70,7 @@ def begun(bundle: Bundle, run_id: str) -> Record:
         hosts=hosts_in(bundle),
         instance=Instance.of(bundle.instance, Claims()) if bundle.instance else None,
         logs=account(dict(bundle.hosts)),
+        baseline=bundle.baseline,
     )
 
 
@@ -241,7 +241,7 @@ def with_requests(record: Record, bundle: Bundle, causes: Sequence[RequestCause]
     if causes and causes[0].is_failure(asked_for):
         return with_cause(record, causes[0], beside_boot=bundle.boot is not None)
     if bundle.boot is not None and record.verdict.result is Result.PASS:
-        return with_errors(record, errors_of(beside))
+        return with_errors(record, with_usual(errors_of(beside), bundle.baseline))
     return record
 
 

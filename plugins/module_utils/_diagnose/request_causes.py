@@ -6,16 +6,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
-from .._match.logged_errors import errors_of
+from .._match.logged_errors import errors_of, with_usual
 from .._model import codec
+from .._model.baseline import Baseline
 from .._model.bundle import Answer, LoggedRequest
 from .._model.diagnosis import AffectedRequest, Diagnosis, RequestFailure
-from .._model.error_kind import ErrorKind
 from .._model.event import Event
 from .._model.host import Host, Unread
 from .._model.record import LoggedError, Record
@@ -25,7 +25,6 @@ from .._model.words import Result, StageName, StageStatus
 from .._record.errors import StageError
 from .._record.run import new_record
 from .._report.messages.words import at_place
-from .baseline import with_usual
 from .failed_requests import NEAR, likeness
 from .judging import failure, keep_quote
 
@@ -73,7 +72,7 @@ def causes_of(
     hosts: Hosts,
     events: Sequence[Event],
     quotes: bool = True,
-    baseline: Collection[ErrorKind] | None = None,
+    baseline: Baseline | None = None,
 ) -> list[RequestCause]:
     """Return the causes of requests that failed, the one behind most of them first.
 
@@ -136,9 +135,7 @@ def affected(request: LoggedRequest) -> AffectedRequest:
     )
 
 
-def record_of(
-    request: LoggedRequest, events: Iterable[Event], hosts: Hosts, baseline: Collection[ErrorKind] | None
-) -> Record:
+def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts, baseline: Baseline | None) -> Record:
     """Return a record in which the request is the only stage. It is judged, and filed nowhere."""
     return replace(
         new_record("request", "logs"),

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from .._match import order, places
+from .._model.baseline import IdleService
 from .._model.chain import Chain
 from .._model.flow import Step
 from .._model.host import Host
@@ -90,6 +91,11 @@ class Case:
         for host in self.record.hosts:
             found += [(host, service) for service in services_of(host)]
         return found
+
+    def was_idle(self, host: str, service: Service) -> bool:
+        """Return whether a service was in the same state while all worked."""
+        idle = self.record.baseline.idle if self.record.baseline else ()
+        return IdleService(host, service.component, service.state) in idle
 
     def listening_on(self, name: str) -> tuple[int, ...]:
         """Return the TCP ports that something listens on at a host."""

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from .._model.baseline import Baseline
 from .._model.codec import from_json
 from .._model.event import Event
 from .._model.record import FilterResult, LoggedError
@@ -59,6 +60,13 @@ def error_of(event: Event) -> LoggedError:
 def filters_of(event: Event) -> tuple[FilterResult, ...] | None:
     """Return what each filter of a scheduler has left, if the event reports that none left a host."""
     return tuple(from_json(FilterResult, result) for result in event.get("filters") or ()) or None
+
+
+def with_usual(errors: Iterable[LoggedError], baseline: Baseline | None) -> tuple[LoggedError, ...]:
+    """Return errors that know whether they were logged while all worked, too; as they are without a baseline."""
+    if baseline is None:
+        return tuple(errors)
+    return tuple(replace(error, usual=baseline.usual(error.kind)) for error in errors)
 
 
 def with_quote(errors: Iterable[LoggedError], quote: str | None) -> tuple[LoggedError, ...]:

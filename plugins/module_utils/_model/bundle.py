@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from .baseline import Baseline
 from .codec import omitted
-from .error_kind import ErrorKind
 from .host import Host
 from .instance import DescribedInstance
 from .words import Level, Word
@@ -144,7 +144,7 @@ class Bundle:
     levels: service to host to the level at which it logs. hosts: host to what log_info returns there.
     others: the same for the requests beside a boot; empty if there are none.
     zones: host to the seconds by which its logs are to the east.
-    baseline: the kinds of errors of a time when all worked; None if none was given.
+    baseline: what there was while all worked; None if it was not given.
     reported: the hosts of which there are reports of sos, and instance: the one that they show.
     """
 
@@ -164,7 +164,7 @@ class Bundle:
     requests: tuple[LoggedRequest, ...]
     others: Mapping[str, Any]
     zones: Mapping[str, int]
-    baseline: Optional[tuple[ErrorKind, ...]] = None
+    baseline: Optional[Baseline] = None
     reported: tuple[Host, ...] = omitted(())
     instance: Optional[DescribedInstance] = omitted()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Annotated, Optional
 
+from .baseline import Baseline
 from .capacity import Capacity
 from .chain import Chain, Link
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
@@ -109,10 +110,10 @@ class LoggedError:
     exception: its class. raised_in: the module of the innermost frame of its traceback. count: how often it was logged.
     how: how it failed, such as refused, silent or denied. peer: the component at which it failed. peer_address: the
     address of that. mentions: other components that it names. quote: the line itself, only of the one that the verdict
-    quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed; only in a
-    failed run. severity: error, or warning for one with an id of the run that reports how something failed.
-    insufficient: what a host does not have enough of for the instance, in Nova's words. filters: what each filter of a
-    scheduler has left, if it reports that none left a host.
+    quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed, or 0 or 1
+    by the baseline of a diagnosis; only in a failed run. severity: error, or warning for one with an id of the run that
+    reports how something failed. insufficient: what a host does not have enough of for the instance, in Nova's words.
+    filters: what each filter of a scheduler has left, if it reports that none left a host.
     """
 
     service: Text
@@ -305,6 +306,7 @@ class Record:
     chains: how the request was carried from store to store, and where it broke; only after a failed stage.
     known_bugs: those of others that the errors show; only where there are some.
     operation: the operation on a live cloud that was asked about; only in a diagnosis of one.
+    baseline: what there was while all worked, which explains nothing; only in a diagnosis that was given some.
     level: the level of the run, and its parts that were left out; only where the user named one.
     tools: the versions of the programs that started the run.
     server_description: what was written into the description of the server, and how; only where one was kept.
@@ -341,6 +343,7 @@ class Record:
     chains: Optional[tuple[Chain, ...]] = omitted()
     known_bugs: tuple[KnownBug, ...] = omitted(())
     operation: Optional[Operation] = omitted()
+    baseline: Optional[Baseline] = omitted()
     level: Optional[RunLevel] = omitted()
     tools: Optional[Tools] = omitted()
     server_description: Optional[ServerDescription] = omitted()

@@ -60,7 +60,8 @@ def read(places: Iterable[Place], bundle: Bundle, profiles: Sequence[Mapping[str
     groups = {name: reading.parts for name, reading in found.items()}
     # A file that was changed after the failure did not cause it; sos itself changes those whose passwords it masks.
     began = min(report.now for report in reports.values())
-    reference = differences.Reference(now=min(bundle.until, began), passed=None)
+    passed = bundle.baseline.passed if bundle.baseline else None
+    reference = differences.Reference(now=min(bundle.until, began), passed=passed)
     examined = differences.examined(raw, groups, dict.fromkeys(raw, 0.0), reference)
     hosts = [replace(reading.host, examination=examined[name]) for name, reading in found.items()]
     return Reported(tuple(hosts), instance)

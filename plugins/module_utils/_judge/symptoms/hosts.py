@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..._components.catalogue import COMPONENTS
@@ -32,7 +32,7 @@ def states(case: Case) -> list[Symptom]:
     for host, service in case.services:
         symptoms += restarted(case, host, service)
         how = How.of(service.state)
-        if how in STATES:
+        if how in STATES and not case.was_idle(host.host, service):
             symptoms.append(
                 Symptom(
                     Code.UNIT_NOT_RUNNING,
@@ -116,7 +116,7 @@ def ceph(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         facts = host.facts.get("ceph") or {}
         symptoms += osds_down(facts)
-        symptoms += health(facts, host.health_before or {})
+        symptoms += health(facts, checks_before(case, host))
         symptoms += hanging_commands(host)
     # Each host that can ask reports the same of the one cluster.
     return list(dict.fromkeys(symptoms))
@@ -128,9 +128,14 @@ def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
     return [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)] if down else []
 
 
-def health(facts: Mapping[str, Any], health_before: Mapping[str, Any]) -> list[Symptom]:
+def checks_before(case: Case, host: Host) -> set[str]:
+    """Return the checks of Ceph that were not passed before, or while all worked."""
+    baseline = case.record.baseline
+    return {*((host.health_before or {}).get("checks") or ()), *(baseline.health if baseline else ())}
+
+
+def health(facts: Mapping[str, Any], before: Collection[str]) -> list[Symptom]:
     checks: Mapping[str, str] = (facts.get("health") or {}).get("checks") or {}
-    before: Mapping[str, str] = health_before.get("checks") or {}
     worse = {name: checks[name] for name in sorted(checks) if is_new_or_severe(name, before)}
     symptoms: list[Symptom] = []
     for component in COMPONENTS:
@@ -147,7 +152,7 @@ def health_of(component: Component, checks: Mapping[str, str]) -> list[Symptom]:
     return [Symptom(Code.CEPH_HEALTH, component.name, how=how, reported=tuple(checks[name] for name in names))]
 
 
-def is_new_or_severe(check: str, before: Mapping[str, str]) -> bool:
+def is_new_or_severe(check: str, before: Collection[str]) -> bool:
     """Return whether a check of Ceph is new, or says that nothing can be written."""
     return check not in before or SEVERE.search(check) is not None
 

@@ -18,8 +18,13 @@ MOST = 3
 
 
 def errors_sentence(errors: Iterable[LoggedError]) -> str:
-    """Return which kinds of errors were logged, those with an id of the run first; an empty text without any."""
-    logged = sorted((error for error in errors if not error.is_warning), key=lambda error: not error.own)
+    """Return which kinds of errors were logged; an empty text without any.
+
+    Those come first that were not logged while all worked, and of these the ones with an id of the run.
+    """
+    logged = sorted(
+        (error for error in errors if not error.is_warning), key=lambda error: (error.usual or 0.0, not error.own)
+    )
     kinds = list(dict.fromkeys(map(kind_of, logged)))
     return f" Errors were logged in that time: {listed(kinds, MOST, '; ')}." if kinds else ""
 

@@ -69,9 +69,14 @@ def test_a_baseline_may_be_a_run(diagnose, failed, run):
     noisy = {"service": "nova-compute", "logger": NOISE[0], "exception": "nova.exception.ResourceProviderSync"}
     rest = dict.fromkeys(("raised_in", "how", "peer", "peer_address", "quote", "usual"))
     about = {"host": "compute2", "at": as_json.AT, "count": 1, "mentions": [], "own": False}
-    as_json.change(run, errors=[{**noisy, **rest, **about}])
+    source = {"service": "nova-compute", "path": "x", "complete": True, "first": None, "reason": None}
+    logs = {"host": "compute2", "reason": None, "unread": [], "sources": [source]}
+    verdict = {**as_json.plain(run.record.verdict), "result": "pass"}
+    as_json.change(run, errors=[{**noisy, **rest, **about}], logs=[logs], verdict=verdict)
     run.save()
-    assert usual(diagnose(server_id=failed.boot.server, baseline=run.directory))["ResourceProviderSync"] == 1.0
+    record = diagnose(server_id=failed.boot.server, baseline=run.directory)
+    assert usual(record)["ResourceProviderSync"] == 1.0
+    assert (record["baseline"]["source"], record["baseline"]["cloud"]) == (run.id, "small")
 
 
 def test_a_baseline_that_is_not_there_is_said(call, bundle, bundle_options, tmp_path):

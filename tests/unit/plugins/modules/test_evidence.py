@@ -12,6 +12,7 @@ import as_json
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.modules import evidence as module
 from tree import ROOT
 
@@ -135,6 +136,16 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     assert filed["hosts"][1] == {**RECORD, "host": "c2"}
     assert filed["evidence"]["started"] == filed["instance"]["queried"] < filed["evidence"]["finished"]
     assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed))
+
+
+@pytest.mark.parametrize(
+    ("passed", "known"), [("2026-11-20T08:00:00.000000+00:00", "2026-11-20T08:00:00.000000+00:00"), (None, None)]
+)
+def test_settings_are_compared_with_the_end_of_the_baseline(asked, passed, known):
+    """Without one, or with logs, they are compared with the last run beside it that passed; there is none."""
+    baseline = {"source": "x", "cloud": None, "passed": passed, "errors": [], "idle": [], "health": []}
+    as_json.change(asked, baseline=baseline)
+    assert module.last_pass(asked) == (known and seconds_of(known))
 
 
 def test_no_hosts_are_filed_as_none(call, asked):

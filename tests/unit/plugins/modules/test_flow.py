@@ -182,6 +182,13 @@ def test_an_error_of_a_failed_run_says_how_usual_it_is(errors_after, earlier, us
     assert [(error["logger"], error["usual"]) for error in errors_after(*earlier)] == [("a.b", usual)]
 
 
+@pytest.mark.parametrize(("errors", "usual"), [([COMPLAINT], 1.0), ([OTHER], 0.0), (None, None)])
+def test_a_baseline_counts_instead_of_earlier_runs(errors_after, followed, errors, usual):
+    known = {"source": "logs", "cloud": None, "passed": None, "errors": errors, "idle": [], "health": []}
+    followed.record["baseline"] = known
+    assert [error["usual"] for error in errors_after({}, {"errors": ()})] == [usual]
+
+
 def test_an_error_of_a_run_that_worked_is_not_compared(errors_after):
     assert [error["usual"] for error in errors_after({}, has_failed=False)] == [None]
 

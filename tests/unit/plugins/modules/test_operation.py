@@ -10,9 +10,10 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
 from ansible_collections.stackproof.provision.plugins.modules import flow, report
 from ansible_collections.stackproof.provision.plugins.modules import operation as module
-from tree import ROLES
+from tree import RECORDED, ROLES
 
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 FAULT = {"message": "No valid host was found. ", "code": 500, "created": "2026-11-21T11:01:31Z"}
@@ -287,6 +288,41 @@ def test_what_belongs_to_no_server_is_said(begin, cloud):
     assert "belongs to no server, but to network:router_interface r1" in begin(resource_id=router["id"])
     unused = cloud.put("floatingips", port_id=None, floating_ip_address="203.0.113.7")
     assert "the floating IP 203.0.113.7 is given to no port" in begin(resource_id=unused["id"])
+
+
+PASSED, REFUSED = RECORDED / "runs/20261121-065105-bdb5f5", RECORDED / "runs/20261121-065322-ce7f74"
+
+
+def test_a_baseline_is_in_the_record_for_those_who_judge_it(begin, cloud, warned):
+    server = cloud.put("servers", name="web", status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
+    baseline = begin(server_id=server["id"], baseline=str(PASSED))["baseline"]
+    assert (baseline["source"], baseline["passed"][:10]) == (PASSED.name, "2026-11-21")
+    assert warned == [f"stackproof_baseline: the run {PASSED.name} is of the cloud {baseline['cloud']}, not of small"]
+    assert "baseline" not in begin(server_id=server["id"])
+
+
+def test_a_baseline_of_a_live_diagnosis_may_be_logs(begin, cloud, tmp_path, warned):
+    logs = tmp_path / "passed" / "compute2"
+    logs.mkdir(parents=True)
+    text = "oslo_service.periodic_task [-] Error during ComputeManager.update: nova.exception.ResourceProviderSync: no"
+    (logs / "nova-compute.log").write_text(f"2026-11-20 20:13:35.000 820 ERROR {text}\n")
+    server = cloud.put("servers", name="web", status="ERROR", fault=FAULT, **NEVER_LAUNCHED)
+    about = {"baseline": str(tmp_path / "passed"), "services": profile_of("packages")["logs"]}
+    baseline = begin(server_id=server["id"], **about)["baseline"]
+    assert [error["exception"] for error in baseline["errors"]] == ["nova.exception.ResourceProviderSync"]
+    assert (baseline["source"], baseline["passed"], warned) == ("passed", None, [])
+
+
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize(
+    ("path", "message"), [(REFUSED, "cannot be a baseline: its result is fail"), ("nowhere", "nowhere does not exist")]
+)
+def test_a_baseline_that_cannot_be_one_is_refused_before_the_cloud_is_asked(
+    call, cloud, tmp_path, path, message, check
+):
+    about = {"cloud": "small", "diagnoses": str(tmp_path / "d"), "server_id": "x"}
+    assert message in call(module, check=check, baseline=str(path), **about)["msg"]
+    assert cloud.requests == []
 
 
 def test_that_nothing_is_asked_about_is_said(begin, cloud):
