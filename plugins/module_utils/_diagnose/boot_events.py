@@ -17,6 +17,7 @@ from .._model.bundle import LOOKING
 from . import host_files
 from .boot_lines import FAR
 from .log_directory import LogDirectory
+from .sos.report import COMMANDS, Report
 
 Json = Mapping[str, Any]
 # Host to what log_info returns there
@@ -29,7 +30,10 @@ def events_in(hosts: Hosts) -> Iterator[Json]:
 
 
 def silence(logs: LogDirectory, hosts: Hosts) -> float:
-    """Return for how many seconds the logs go on after the last event of the boot."""
+    """Return for how many seconds the logs go on after the last event of the boot.
+
+    A report holds all that its host had logged before it was begun, even if that was nothing for long.
+    """
     own = [event for event in events_in(hosts) if not {"request", "server"}.isdisjoint(event["keys"])]
     # Where only lookups were logged, these are the last that is known of it.
     signs = list(filter(is_sign, own)) or own
@@ -37,11 +41,22 @@ def silence(logs: LogDirectory, hosts: Hosts) -> float:
         return 0.0
     last_sign: float = max(event["at"] for event in signs)
     last = last_sign
-    for end in sorted(logs.ends):
+    for end in sorted([*logs.ends, *reported_until(logs)]):
         # A file that ends more than a day after all others has a line of a wrong clock, and proves nothing.
         if end - last <= FAR:
             last = max(last, end)
     return last - last_sign
+
+
+def reported_until(logs: LogDirectory) -> list[float]:
+    """Return up to when the reports of all their hosts have what was logged; an empty list without reports.
+
+    A report without a manifest does not say when it was made: its files may be as old as a copy.
+    """
+    reports = [Report(place.top) for place in logs.places if place.whole_host]
+    begun = [report.begun for report in reports if report.has(COMMANDS)]
+    known = [at for at in begun if at is not None]
+    return [min(known)] if known and len(known) == len(begun) else []
 
 
 def is_sign(event: Json) -> bool:

@@ -47,6 +47,10 @@ GREETINGS = {
 }
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
+# The queue of a socket to its peer, while the peer has acknowledged all of it
+NOTHING_UNANSWERED = "0"
+# How a peer that answers is recorded
+OPEN = "open"
 PORT = re.compile(r"[0-9]{1,5}")
 # The marks that end the authority of a URL
 PATH_MARKS = re.compile("[/?#]")
@@ -185,7 +189,7 @@ def probe(address: str, port: int, spoken: str) -> str:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
         # A certificate of an authority that only the services know is not wrong for that.
-        return "open" if OWN_AUTHORITY.search(exc.verify_message) else exc.verify_message
+        return OPEN if OWN_AUTHORITY.search(exc.verify_message) else exc.verify_message
     # The second is of names that cannot even be asked for.
     except (socket.gaierror, ValueError):
         return "no such name"
@@ -205,7 +209,7 @@ def first_word(link: socket.socket, address: str, spoken: str) -> str:
             with ssl.create_default_context().wrap_socket(link, server_hostname=address) as secured:
                 return first_word(secured, address, "http")
         if spoken not in GREETINGS:
-            return "open"
+            return OPEN
         # A balancer may choose the service by the name that it is asked for.
         link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
         return meaning(link.recv(LONGEST_ANSWER), spoken)
@@ -223,18 +227,35 @@ def meaning(answer: bytes, spoken: str) -> str:
     # An error of a database instead of its greeting: a number, and then the reason.
     if spoken == "mysql" and answer[4:5] == b"\xff":
         return f"error {int.from_bytes(answer[5:7], 'little')}"
-    return "open"
+    return OPEN
 
 
 def pending(host: Host) -> tuple[PendingConnection, ...]:
     """Return connections that have no answer yet: the kernel knows them, of any service."""
     words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
-    waiting = map(waiting_in, host.ask(None, *words).splitlines())
+    waiting = map(connection_in, host.ask(None, *words).splitlines())
     found = sorted(set(filter(None, waiting)))
     return tuple(PendingConnection(program, address, port, component_at(port)) for program, address, port in found)
 
 
-def waiting_in(line: str) -> tuple[str, str, int] | None:
+def answering(host: Host) -> tuple[Reach, ...]:
+    """Return the peers that have answered all that was sent to them on a connection which is open.
+
+    It is for a host that cannot be asked to try a connection any more.
+    """
+    words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "established")
+    lines = host.ask(None, *words).splitlines()
+    open_ones = [connection_in(line) for line in lines if line.split()[1:2] == [NOTHING_UNANSWERED]]
+    found = {(address, port) for _program, address, port in filter(None, open_ones)}
+    answered: list[Reach] = []
+    for address, port in sorted(found):
+        component = component_at(port)
+        if component is not None:
+            answered.append(Reach(component, address, port, OPEN))
+    return tuple(answered)
+
+
+def connection_in(line: str) -> tuple[str, str, int] | None:
     """Return program, address and port of a connection as ss prints it; None for a line without a process.
 
     Each step looks at the line once, whatever the line is: a search for all at once takes the square of its length.

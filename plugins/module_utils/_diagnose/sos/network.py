@@ -95,6 +95,8 @@ def ss(report: Report, words: Sequence[str]) -> str:
     # Where a state is asked for by its name, ss does not print it.
     if "syn-sent" in words:
         return "\n".join(sockets_in(report, "SYN_SENT"))
+    if "established" in words:
+        return "\n".join(sockets_in(report, "ESTABLISHED"))
     return "\n".join(f"ESTAB {line}" for line in sockets_in(report, "ESTABLISHED"))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._collect.chains import all_stores
-from ..._collect.examination import configuration, differences, machine, self_reports
+from ..._collect.examination import configuration, differences, machine, peer_probes, self_reports
 from ..._collect.examination.examine import RawExamination, answer_of_broker, options_of
 from ..._collect.hosts import all_facts
 from ..._model.bundle import Bundle
@@ -132,6 +132,8 @@ class Reading:
         answer = answer_of_broker(host, components, options)
         own = [*self.facts.names, *self.facts.addresses]
         return RawExamination(
+            reach=host.attempt("the peers that answer", peer_probes.answering, default=()),
+            pending=host.attempt("the connections", peer_probes.pending, default=()),
             reports=(*self_reports.read(host, components), *answer.reports),
             exhausted=tuple(machine.read(host, components, since)),
             files=files,

@@ -107,12 +107,17 @@ class Report:
         return text
 
     @cached_property
-    def now(self) -> float:
-        """Return when the report was begun."""
+    def begun(self) -> float | None:
+        """Return when the report was begun by its manifest; None if it has none."""
         times = [command.get("start_time") for command in self.commands]
         begun = [float(at) for at in times if isinstance(at, (int, float)) and not isinstance(at, bool)]
+        return min(begun, default=None)
+
+    @cached_property
+    def now(self) -> float:
+        """Return when the report was begun, as far as that is known."""
         # Without a manifest its folder is as old as the file that was written last.
-        return min(begun, default=os.stat(self.top).st_mtime)
+        return os.stat(self.top).st_mtime if self.begun is None else self.begun
 
     @cached_property
     def zone_s(self) -> int:

@@ -10,6 +10,7 @@ import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..._collect.examination.peer_probes import OPEN
 from ..._components.tables import component_at
 from ..._match import places
 from ..._model.host import Host, Reach
@@ -17,7 +18,7 @@ from ..._model.how import How
 from ..._model.reach import BackEnd
 from ..._model.symptom import Code, Symptom
 from ..case import Case
-from .reach import OPEN, clients, probed
+from .reach import clients, probed
 
 BALANCER, KEEPER = "haproxy", "keepalived"
 # What a name means on the hosts that have been read

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..._collect.examination.peer_probes import OPEN
 from ..._components.tables import depends_on, entry_of, project_of
 from ..._model.host import Host, Reach
 from ..._model.how import How
@@ -16,7 +17,7 @@ from ..._model.symptom import Code, Symptom
 from ..case import Case
 from .owners import owners_of, readers_of
 
-OPEN, UNRESOLVED = "open", "no such name"
+UNRESOLVED = "no such name"
 # How a peer that was probed did not answer
 HOW = {"silent": How.SILENT, "mute": How.SILENT, "refused": How.REFUSED, "closed": How.BROKEN_OFF}
 # A peer whose address the catalogue has is that of all its clients.

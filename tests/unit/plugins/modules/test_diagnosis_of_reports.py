@@ -122,6 +122,89 @@ def test_a_guest_without_a_lease_has_lost_its_dhcp_between_two_hosts(diagnosed, 
     assert states_of(record)["dhcp_leased"] == "broken"
 
 
+MANIFEST, NETSTAT = "sos_reports/manifest.json", "sos_commands/networking/netstat_-W_-neopa"
+LOG = "var/log/nova/nova-compute.log"
+
+
+def hang(reports, lines=1):
+    """Have the boot hang on its compute host: only the first lines of its log are there."""
+    (path,) = reports.glob(f"*compute2*/{LOG}")
+    changed = path.stat().st_mtime
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
+    os.utime(path, (changed, changed))
+
+
+def collect_later(reports, seconds):
+    """Have the reports be collected later: nothing more was logged until then."""
+    for path in reports.glob(f"*/{MANIFEST}"):
+        manifest = json.loads(path.read_text())
+        for plugin in manifest["components"]["report"]["plugins"].values():
+            for command in plugin.get("commands", []):
+                command["start_time"] += seconds
+        path.write_text(json.dumps(manifest))
+
+
+def connect(reports, host, line):
+    """Add a connection to those that netstat has printed on a host."""
+    (path,) = reports.glob(f"*{host}*/{NETSTAT}")
+    path.write_text(path.read_text().replace("Active UNIX", f"{line}\nActive UNIX", 1))
+
+
+def test_a_boot_that_hung_until_its_reports_were_collected_is_over(diagnosed, reports):
+    """No log goes on as nothing else happens on this cloud, but the reports would have what was logged later."""
+    hang(reports)
+    collect_later(reports, 600)
+    record = diagnosed(reports)
+    assert (record["diagnosis"]["ended"], record["diagnosis"]["silent_s"] > 600) == (True, True)
+    assert record["verdict"]["result"] == "fail"
+    assert record["verdict"]["missing_step"].endswith("did not happen")
+    # That alone is no proof of who it was.
+    assert record["verdict"]["component"] is None
+
+
+@pytest.mark.parametrize("name", ["sosreport-compute2", "sosreport-controller1"])
+def test_reports_of_an_unknown_time_do_not_prove_that_a_boot_is_over(diagnosed, reports, name):
+    """The files of a copy may be of any time."""
+    hang(reports)
+    collect_later(reports, 600)
+    (manifest,) = reports.glob(f"{name}*/{MANIFEST}")
+    manifest.unlink()
+    verdict = diagnosed(reports)["verdict"]
+    assert (verdict["result"], verdict["component"]) == ("incomplete", None)
+
+
+def test_reports_that_show_nothing_of_why_a_boot_hangs_accuse_nobody(diagnosed, reports):
+    hang(reports)
+    verdict = diagnosed(reports)["verdict"]
+    assert (verdict["result"], verdict["component"], verdict["alternatives"]) == ("incomplete", None, [])
+
+
+WAITING = "tcp 0 1 10.71.20.15:46518 10.71.20.12:5672 SYN_SENT 64060 258798 415/python3 on (0.81/0/0)"
+ANSWERED = "tcp 0 0 10.71.20.12:46518 10.71.20.12:5672 ESTABLISHED 64060 258798 1083/python3 off (0.00/0/0)"
+
+
+def test_a_boot_that_hangs_is_explained_by_a_connection_that_nobody_answers(diagnosed, reports):
+    """It hangs for too short to be over, but what the hosts show is enough."""
+    hang(reports)
+    connect(reports, "compute2", WAITING)
+    record = diagnosed(reports)
+    verdict = record["verdict"]
+    assert record["diagnosis"]["ended"] is False
+    assert (verdict["result"], verdict["component"], verdict["host"]) == ("fail", "rabbitmq", "controller1")
+    assert verdict["headline"] == "rabbitmq (controller1): does not answer nova-compute (compute2)"
+
+
+def test_a_peer_that_answers_another_host_is_not_the_one_that_fails(diagnosed, reports):
+    hang(reports)
+    connect(reports, "compute2", WAITING)
+    connect(reports, "controller1", ANSWERED)
+    verdict = diagnosed(reports)["verdict"]
+    ends = {
+        (verdict["connection"][end]["component"], verdict["connection"][end]["host"]) for end in ("source", "target")
+    }
+    assert ends == {("nova-compute", "compute2"), ("rabbitmq", "controller1")}
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '[{"host": 5}]'])
 def test_reported_hosts_of_another_form_are_refused(call, reports, bundle_options, tmp_path, text):
     options = bundle_options(str(reports), server_id=SERVER, flows=FLOWS, platforms=[profile_of("packages")])
