@@ -30,6 +30,15 @@ options:
   error:
     description: The error that a client has printed. The last id of a request in it counts.
     type: str
+  since:
+    description:
+      - Start of the time range whose logs are read on the hosts, such as V(2026-11-21T14:40:00Z). Without a zone it is
+        in UTC. By default it is when the operation began.
+      - If the range leaves out a part of the operation, no step counts as missing.
+    type: str
+  until:
+    description: End of that time range. By default it is a minute after the operation ended, or now.
+    type: str
   diagnoses:
     description: Folder of all diagnoses. The new one gets a folder there.
     type: path
@@ -107,6 +116,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bas
     LogNames,
     baseline_in,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import range_given
 from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import Baseline
 from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import Operation
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
@@ -118,14 +128,20 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.waiti
 ASKED_BY = ("server_id", "resource_id", "request_id", "error")
 
 
+# What to do instead of a diagnosis of nothing, and of a time range alone
+NO_ID = "Give stackproof_server_id, stackproof_resource_id or stackproof_request_id, or logs as stackproof_bundle."
+RANGE = "With stackproof_stuck=true, what failed in a time range is listed, with the commands that diagnose it."
+
+
+def is_range(params: dict[str, Any]) -> bool:
+    return bool(params["since"] or params["until"])
+
+
 def asked_for(params: dict[str, Any]) -> tuple[str, str]:
     """Return the option that names what was asked about, and its value."""
     named = [(name, params[name]) for name in ASKED_BY if params[name]]
     if not named:
-        hint = (
-            "Give stackproof_server_id, stackproof_resource_id or stackproof_request_id, or logs as stackproof_bundle."
-        )
-        raise StageError("invalid", "it is not said what to diagnose", hint=hint)
+        raise StageError("invalid", "it is not said what to diagnose", hint=RANGE if is_range(params) else NO_ID)
     return named[0]
 
 
@@ -151,7 +167,8 @@ def begun(params: dict[str, Any], run_id: str, baseline: Baseline | None) -> Run
     kind, identity = asked_for(params)
     find = operation_module.find_request if kind in ("request_id", "error") else operation_module.find
     found = find(cloud, identity)
-    operation = Operation(asked=seconds_of(now()), query={kind: identity})
+    since, until = range_given(params["since"], params["until"])
+    operation = Operation(asked=seconds_of(now()), query={kind: identity}, since=since, until=until)
     token = kind_of(cloud.session.auth.get_token(cloud.session))
     run, _new = begin(params["diagnoses"], run_id, connection.cloud_name(params))
     record = replace(run.record, baseline=baseline)
@@ -165,6 +182,8 @@ def main() -> None:
         argument_spec={
             **connection.CLOUD_OPTIONS,
             **{name: {"type": "str"} for name in ASKED_BY},
+            "since": {"type": "str"},
+            "until": {"type": "str"},
             "diagnoses": {"type": "path", "required": True},
             "admin_cloud": {"type": "str"},
             "baseline": {"type": "path"},
@@ -182,6 +201,7 @@ def main() -> None:
     params, run_id = module.params, new_run_id()
     with failing(module, "reading from the cloud what was asked about", explain):
         asked_for(params)
+        range_given(params["since"], params["until"])
         baseline = baseline_of(params)
         if module.check_mode:
             directory = os.path.join(params["diagnoses"], run_id)

@@ -26,6 +26,14 @@ options:
       - For how many minutes at most a thing may have been in its state. With O(older_than=0), the list has what failed
         in these minutes.
     type: float
+  since:
+    description:
+      - Instead of O(older_than) and O(newer_than), the time range in which a thing must have got into its state, such
+        as V(2026-11-21T14:40:00Z). Without a zone it is in UTC.
+    type: str
+  until:
+    description: End of that time range.
+    type: str
   admin_cloud:
     description: Name of a cloud in C(clouds.yaml) with an administrator's rights, to list those of all projects.
     type: str
@@ -74,6 +82,7 @@ groups:
           since: '2026-11-21T11:01:31.000000+00:00'
           host: null
           reason: No valid host was found. There are not enough hosts available.
+          diagnosed_by: null
 count:
   description: How many things are in all groups.
   returned: success
@@ -98,6 +107,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import stuck
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import range_given
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.stuck import grouped
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stuck import Age
@@ -111,8 +121,33 @@ from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck
 MINUTE = 60
 
 
-def age_of(params: Mapping[str, Any]) -> Age:
+# The variables with which a cloud is reached, by the options that take them
+REACHED_BY = {
+    "cloud": "stackproof_cloud",
+    "region_name": "stackproof_region",
+    "interface": "stackproof_interface",
+    "admin_cloud": "stackproof_admin_cloud",
+}
+
+
+def variables_of(params: Mapping[str, Any]) -> dict[str, str]:
+    """Return the variables with which the same cloud is reached again, but for those that are no text."""
+    given = {variable: params[option] for option, variable in REACHED_BY.items()}
+    return {variable: value for variable, value in given.items() if value and isinstance(value, str)}
+
+
+def age_of(params: Mapping[str, Any], asked: float) -> Age:
     """Return how long things must have been in their state to be listed."""
+    since, until = range_given(params["since"], params["until"])
+    if since is None and until is None:
+        return age_in_minutes(params)
+    if since is not None and since > asked:
+        raise StageError("invalid", f"since is {params['since']}, which is in the future", resource="since")
+    least = 0.0 if until is None else max(0.0, asked - until)
+    return Age(least, None if since is None else asked - since)
+
+
+def age_in_minutes(params: Mapping[str, Any]) -> Age:
     older, newer = params["older_than"], params["newer_than"]
     if not older >= 0:
         raise StageError("invalid", f"older_than cannot be {older}", resource="older_than")
@@ -128,9 +163,12 @@ def main() -> None:
             **connection.CLOUD_OPTIONS,
             "older_than": {"type": "float", "default": 10},
             "newer_than": {"type": "float"},
+            "since": {"type": "str"},
+            "until": {"type": "str"},
             "admin_cloud": {"type": "str"},
             "timeout": {"type": "float", "default": 60},
         },
+        mutually_exclusive=[("newer_than", "since"), ("newer_than", "until")],
         supports_check_mode=True,
     )
     connection.hide_only_secrets(module)
@@ -138,13 +176,13 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
     with failing(module, "listing what is stuck", explain):
-        age = age_of(params)
+        age = age_of(params, seconds_of(now()))
         whose = connection.as_admin(params) if params["admin_cloud"] else params
         cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
         asked = seconds_of(now())
         found = stuck.everything(cloud, all_projects=bool(params["admin_cloud"]))
         groups = grouped(bounded_copy(thing) for thing in found if age.has(asked - thing.since))
-        lines = lines_of(groups, asked, age, connection.cloud_name(params))
+        lines = lines_of(groups, asked, age, connection.cloud_name(params), variables_of(params))
         text = metrics_of_stuck(groups, asked, connection.cloud_name(params))
     count = sum(group.count for group in groups)
     listed = bounded(to_json(list(groups)))

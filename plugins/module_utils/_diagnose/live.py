@@ -22,7 +22,8 @@ from .._collect.api.operation import (
     VolumeOperation,
 )
 from .._judge.verdict import SUSPECTED
-from .._model.codec import to_json
+from .._match.follow import SETTLING
+from .._model.codec import iso_of, to_json
 from .._model.details import AuthDetails, BootDetails, Server, ServerEvent, VolumeDetails
 from .._model.operation import CREATED, Operation
 from .._model.record import ORDER, Record
@@ -58,12 +59,28 @@ class Recorded:
 def record_of(record: Record, found: Found, operation: Operation, token: str) -> Record:
     """Return the record of a run that did what was found. operation: what was asked about, and when."""
     recorded = recorded_of(found, operation.asked)
+    about = replace(operation, action=recorded.action, subject=recorded.subject, ended=recorded.ended)
+    check_range(about, recorded.began)
     auth = Stage(StageName.AUTH, StageStatus.SKIPPED, details=to_json(AuthDetails(BEFORE, token=token)))
     shown = {stage.stage: stage for stage in (auth, *recorded.stages)}
     last = ORDER.index(recorded.stages[-1].stage)
     stages = tuple(shown.get(name) or Stage.skipped(name, BEFORE) for name in ORDER[: last + 1])
-    about = replace(operation, action=recorded.action, subject=recorded.subject, ended=recorded.ended)
     return replace(record, started=recorded.began, stages=stages, operation=about)
+
+
+def check_range(operation: Operation, began: float) -> None:
+    """Refuse a time range in which the operation cannot show."""
+    what = f"the action {operation.action} of {operation.subject}"
+    since, until = operation.since, operation.until
+    if until is not None and until < began:
+        raise no_range(f"the time ends at {iso_of(until)}, before {what} began at {iso_of(began)}")
+    if since is not None and since > operation.end + SETTLING:
+        raise no_range(f"the time begins at {iso_of(since)}, after {what} ended at {iso_of(operation.end)}")
+
+
+def no_range(message: str) -> StageError:
+    hint = "Leave out stackproof_since and stackproof_until to have the time of the operation read."
+    return StageError("invalid", message, hint=hint)
 
 
 def recorded_of(found: Found, asked: float) -> Recorded:

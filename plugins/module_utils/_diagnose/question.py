@@ -74,15 +74,21 @@ class Found:
 
 def subject_of(question: Question) -> Subject:
     """Return what is looked for. An id or a time that cannot be one is refused."""
-    since, until = second_given(question.since), second_given(question.until)
-    if since and until and since > until:
-        hint = "Swap stackproof_since and stackproof_until."
-        raise StageError("invalid", f"the time ends at {question.until}, before it begins", hint=hint)
+    since, until = range_given(question.since, question.until)
     request, server = request_given(question.request_id), server_given(question.server_id)
     resource = stripped(question.resource_id)
     if question.error:
         request = request_in(question.error)
     return Subject(request, server, resource, since, until)
+
+
+def range_given(since: str | None, until: str | None) -> tuple[float | None, float | None]:
+    """Return the begin and the end of a time range. One that ends before it begins is refused."""
+    begin, end = second_given(since), second_given(until)
+    if begin and end and begin > end:
+        hint = "Swap stackproof_since and stackproof_until."
+        raise StageError("invalid", f"the time ends at {until}, before it begins", hint=hint)
+    return begin, end
 
 
 def second_given(text: str | None) -> float | None:

@@ -51,14 +51,22 @@ def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
     texts = texts_in_logs(own_flows)
-    in_logs = wanted_in_logs(keys_of(record), texts, record.started, end_of_logs(record), looks_back(own_flows))
+    in_logs = wanted_in_logs(keys_of(record), texts, begin_of_logs(record), end_of_logs(record), looks_back(own_flows))
     return {**by_sources, **in_logs}
+
+
+def begin_of_logs(record: Record) -> float:
+    """Return from when on logs are read: the begin of the run, or the time that was given with an operation."""
+    return record.operation.range(record.started)[0] if record.operation else record.started
 
 
 def end_of_logs(record: Record) -> float:
     """Return up to when logs are read: now, or when an operation that was asked about had its last effects."""
     operation, asked = record.operation, seconds_of(now())
-    return min(asked, operation.ended + SETTLING) if operation and operation.ended is not None else asked
+    if operation is None:
+        return asked
+    # One that is under way ends when it was asked about, and its logs are read a moment later.
+    return min(asked, operation.end + SETTLING if operation.until is None else operation.until)
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
@@ -84,6 +92,8 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
         settled=settled_at(record),
         links=links_in(record),
         watched=record.operation is None,
+        # What happened outside of the time range that was given is in no line that was read.
+        complete=not (record.operation and record.operation.leaves_out(began)),
     )
 
 

@@ -28,7 +28,8 @@ class StuckThing:
     """A server, a volume, a port or an image that has been in a state for too long.
 
     kind: server, volume, port or image. state: in the words of the cloud. since: when it got there, as far as the cloud
-    shows it. host: where it is or was to be. reason: what the cloud says about it.
+    shows it. host: where it is or was to be. reason: what the cloud says about it. diagnosed_by: the id by which it is
+    diagnosed, if that is not its own.
     """
 
     kind: Text
@@ -39,6 +40,7 @@ class StuckThing:
     since: Time
     host: Optional[str] = None
     reason: Optional[str] = None
+    diagnosed_by: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -240,10 +240,19 @@ def operation_lines(record: Record, operation: Operation) -> list[str]:
     """Return the lines on the terminal about an operation on a live cloud: its subject, its time, its hosts."""
     asked = ", ".join(operation.query.values())
     lines = ["", f"Diagnosis {record.run_id} on {record.cloud}", "", f"  subject    {operation.subject} ({asked})"]
-    lines += [f"  time       {span_of(record)}", "", f"  {'stage':<10} {'result':<8} seconds"]
+    lines.append(f"  time       {span_of(record)}")
+    if operation.has_range:
+        lines.append(f"  logs       {range_of(record, operation)}")
+    lines += ["", f"  {'stage':<10} {'result':<8} seconds"]
     shown = [stage for stage in record.stages if stage.status is not StageStatus.SKIPPED]
     lines += [stage_line(stage, record.history) for stage in shown]
     return [*lines, *host_lines(record)]
+
+
+def range_of(record: Record, operation: Operation) -> str:
+    """Return the time range whose logs were read."""
+    since, until = operation.range(record.started)
+    return f"{second_of(since)} UTC to {second_of(until)}"
 
 
 def diagnosis_lines(record: Record, about: Diagnosis, directory: str) -> list[str]:

@@ -27,6 +27,8 @@ PASSING_SERVER = ("BUILD", "REBUILD", "RESIZE", "MIGRATING", "REBOOT", "HARD_REB
 LASTING_VOLUME = ("available", "in-use", "maintenance", "reserved", "awaiting-transfer")
 PASSING_IMAGE = ("queued", "saving", "uploading", "importing")
 BINDING_FAILED = "binding_failed"
+# The owner of a port of a router has this in its name.
+OF_ROUTER = "router"
 # How many things one request returns
 PAGE = 1000
 # Where the listing has no reason, at most this many servers in error are asked for theirs one by one.
@@ -66,10 +68,18 @@ class PortRow:
     status: str
     owner: Annotated[str, Key("device_owner")]
     device: Annotated[str, Key("device_id")]
+    network: Annotated[str, Key("network_id")]
     project_id: str
     updated: Annotated[str, Key("updated_at")]
     host: Annotated[Optional[str], Key("binding:host_id")] = None
     kind: Annotated[Optional[str], Key("binding:vif_type")] = None
+
+    @property
+    def diagnosed_by(self) -> str | None:
+        """Return the id by which it is diagnosed: its own only if a server has it."""
+        if self.owner.startswith(OF_COMPUTE):
+            return None
+        return self.device if OF_ROUTER in self.owner else self.network
 
 
 @dataclass(frozen=True)
@@ -164,7 +174,16 @@ def of_port(active: set[str], answer: JsonObject) -> StuckThing | None:
     if not (is_down or row.kind == BINDING_FAILED):
         return None
     state = f"{row.status}, {BINDING_FAILED}" if row.kind == BINDING_FAILED else row.status
-    return StuckThing("port", row.id, row.name, row.project_id, state, seconds_of(row.updated), row.host or None)
+    return StuckThing(
+        kind="port",
+        id=row.id,
+        name=row.name,
+        project=row.project_id,
+        state=state,
+        since=seconds_of(row.updated),
+        host=row.host or None,
+        diagnosed_by=row.diagnosed_by,
+    )
 
 
 def of_image(answer: JsonObject) -> StuckThing | None:

@@ -11,7 +11,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
-from ansible_collections.stackproof.provision.plugins.modules import flow, report
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
+from ansible_collections.stackproof.provision.plugins.modules import flow, flow_info, report
 from ansible_collections.stackproof.provision.plugins.modules import operation as module
 from tree import RECORDED, ROLES
 
@@ -288,6 +289,49 @@ def test_what_belongs_to_no_server_is_said(begin, cloud):
     assert "belongs to no server, but to network:router_interface r1" in begin(resource_id=router["id"])
     unused = cloud.put("floatingips", port_id=None, floating_ip_address="203.0.113.7")
     assert "the floating IP 203.0.113.7 is given to no port" in begin(resource_id=unused["id"])
+
+
+FAILED_BOOT = {"name": "web", "status": "ERROR", "created": "2026-11-21T11:01:00Z", "fault": FAULT, **NEVER_LAUNCHED}
+
+
+def test_a_time_range_is_that_of_the_logs(begin, cloud, call, tmp_path):
+    server = cloud.put("servers", **FAILED_BOOT)
+    record = begin(server_id=server["id"], since="2026-11-21 12:01:10+01:00", until="2026-11-21T11:01:40Z")
+    since, until = "2026-11-21T11:01:10.000000+00:00", "2026-11-21T11:01:40.000000+00:00"
+    assert (record["operation"]["since"], record["operation"]["until"]) == (since, until)
+    directory = str(tmp_path / "diagnoses" / record["run_id"])
+    wanted = call(flow_info, run_dir=directory, flows=FLOWS)["wanted"]
+    assert (wanted["began"], wanted["until"]) == (seconds_of(since), seconds_of(until))
+    assert not call(flow, run_dir=directory, flows=FLOWS).get("failed")
+    ended = call(report, run_dir=directory, template=str(ROLES / "report/templates/report.html.j2"))
+    assert "  logs       2026-11-21T11:01:10 UTC to 2026-11-21T11:01:40" in ended["summary"]
+
+
+def test_without_a_time_range_the_logs_of_the_operation_are_read(begin, cloud, call, tmp_path):
+    server = cloud.put("servers", **FAILED_BOOT)
+    record = begin(server_id=server["id"])
+    wanted = call(flow_info, run_dir=str(tmp_path / "diagnoses" / record["run_id"]), flows=FLOWS)["wanted"]
+    assert wanted["began"] == seconds_of(record["started"])
+    assert wanted["until"] == seconds_of(FAULT["created"]) + 60
+
+
+@pytest.mark.parametrize(
+    ("times", "message"),
+    [
+        ({"since": "2026-11-21T12:00:00Z", "until": "2026-11-21T11:00:00Z"}, "before it begins"),
+        ({"until": "2026-11-20T11:00:00Z"}, "before the action create of web began at 2026-11-2"),
+        ({"since": "2026-11-21T11:02:32Z"}, "after the action create of web ended at 2026-11-21T11:01:31"),
+        ({"since": "now"}, "'now' is not a time in a known format"),
+    ],
+)
+def test_a_time_range_in_which_the_operation_cannot_show_is_refused(begin, cloud, times, message):
+    server = cloud.put("servers", **FAILED_BOOT)
+    assert message in begin(server_id=server["id"], **times)
+
+
+def test_a_time_range_alone_leads_to_the_list(begin, cloud):
+    assert "With stackproof_stuck=true, what failed in a time range is listed" in begin(since="2026-11-21T11:00:00Z")
+    assert cloud.requests == []
 
 
 PASSED, REFUSED = RECORDED / "runs/20261121-065105-bdb5f5", RECORDED / "runs/20261121-065322-ce7f74"

@@ -104,6 +104,65 @@ def test_what_failed_in_the_last_minutes_is_listed_alone(listed, cloud, options,
     assert any(words in line for line in result["summary"])
 
 
+@pytest.mark.parametrize(
+    ("since", "until", "listed_names", "words"),
+    [
+        (900, None, {"now", "then"}, "2 things stuck or in error for less than 15 min on"),
+        (900, 300, {"then"}, "1 thing stuck or in error for 5 min to 15 min on"),
+        (None, 300, {"then", "long ago"}, "2 things stuck or in error for more than 5 min on"),
+        # Its end is still to come.
+        (900, -300, {"now", "then"}, "2 things stuck or in error for less than 15 min on"),
+    ],
+)
+def test_what_failed_in_a_time_range_is_listed_alone(listed, cloud, since, until, listed_names, words):
+    asked = seconds_of(now())
+    for name, seconds in (("now", 1), ("then", 600), ("long ago", 6000)):
+        cloud.put("servers", name=name, created=iso_of(asked - seconds), **SPAWNING)
+    ends = {"since": since, "until": until}
+    result = listed(**{name: iso_of(asked - ago) for name, ago in ends.items() if ago is not None})
+    assert {thing["name"] for group in result["groups"] for thing in group["things"]} == listed_names
+    assert any(words in line for line in result["summary"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"since": "2026-11-21T12:00:00Z", "until": "2026-11-21T11:00:00Z"}, "before it begins"),
+        ({"since": "2999-01-01T00:00:00Z"}, "since is 2999-01-01T00:00:00Z, which is in the future"),
+        ({"since": "yesterday"}, "'yesterday' is not a time in a known format"),
+        ({"since": LONG_AGO, "newer_than": 15}, "mutually exclusive"),
+    ],
+)
+def test_a_time_range_that_is_none_is_refused(call, cloud, options, message):
+    assert message in call(module, cloud="small", **options)["msg"]
+    assert cloud.requests == []
+
+
+def next_of(result):
+    return [line.strip() for line in result["summary"] if line.strip().startswith("next: ")]
+
+
+def test_the_next_command_reaches_the_same_cloud(listed, cloud):
+    server = error(cloud, "Quota exceeded")
+    play = "next: ansible-playbook -i INVENTORY stackproof.provision.diagnose -e stackproof_cloud=small"
+    assert next_of(listed()) == [f"{play} -e stackproof_server_id={server['id']}"]
+    assert next_of(listed(admin_cloud="small", interface="public")) == [
+        f"{play} -e stackproof_interface=public -e stackproof_admin_cloud=small -e stackproof_server_id={server['id']}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("owner", "subject"),
+    [("compute:nova", "port"), ("network:router_interface", "the router"), ("network:dhcp", "the network")],
+)
+def test_a_port_without_a_server_is_diagnosed_by_its_router_or_its_network(listed, cloud, owner, subject):
+    about = {"device_owner": owner, "device_id": "the router", "network_id": "the network", "project_id": "p"}
+    port = cloud.put("ports", status="DOWN", updated_at=LONG_AGO, **{**about, "binding:vif_type": "binding_failed"})
+    (command,) = next_of(listed())
+    asked = port["id"] if subject == "port" else f"'stackproof_resource_id={subject}'"
+    assert command.endswith(asked)
+
+
 def test_an_upper_age_below_the_lower_one_is_refused(call, cloud):
     result = call(module, cloud="small", older_than=10, newer_than=10)
     assert "newer_than is 10.0, and must be more than older_than, which is 10.0" in result["msg"]
