@@ -11,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import seconds_of
 from ansible_collections.stackproof.provision.plugins.modules import flow, flow_info, report
 from ansible_collections.stackproof.provision.plugins.modules import operation as module
@@ -355,6 +356,54 @@ def test_a_baseline_of_a_live_diagnosis_may_be_logs(begin, cloud, tmp_path, warn
     baseline = begin(server_id=server["id"], **about)["baseline"]
     assert [error["exception"] for error in baseline["errors"]] == ["nova.exception.ResourceProviderSync"]
     assert (baseline["source"], baseline["passed"], warned) == ("passed", None, [])
+
+
+def logged_line(second, level, logger, message):
+    return f"2026-11-21 11:01:{second} 820 {level} {logger} [-] {message}\n"
+
+
+# What this host logs once a minute, and what it logs in the failure alone
+USUAL = "nova.compute.resource_tracker", "Unable to connect: pymysql.err.OperationalError: (2003, refused)"
+NEW = "os_brick.initiator.connectors.rbd", "Could not open the image: rbd.ImageNotFound: [errno 2] RBD image not found"
+
+
+@pytest.fixture
+def verdict_with(begin, cloud, call, tmp_path):
+    """Return a function that diagnoses a failed server with both errors in the log of a host, and gives the record."""
+
+    def of(**options):
+        server = cloud.put("servers", **FAILED_BOOT)
+        record = begin(server_id=server["id"], services=profile_of("packages")["logs"], **options)
+        directory = str(tmp_path / "diagnoses" / record["run_id"])
+        logs = tmp_path / record["run_id"] / "compute2"
+        logs.mkdir(parents=True)
+        lines = [logged_line(20, "ERROR", *USUAL), logged_line(25, "ERROR", *NEW)]
+        (logs / "nova-compute.log").write_text("".join(lines))
+        wanted = call(flow_info, run_dir=directory, flows=FLOWS)["wanted"]
+        reads = LogDirectory(str(logs.parent), profile_of("packages")["logs"]).events(wanted).hosts
+        for read in reads.values():
+            read["events"] = json.dumps(read["events"])
+        assert not call(flow, run_dir=directory, flows=FLOWS, reads={"log": reads}).get("failed")
+        call(report, run_dir=directory, template=str(ROLES / "report/templates/report.html.j2"))
+        return json.loads((Path(directory) / "run.json").read_text())
+
+    return of
+
+
+def test_what_was_logged_while_all_worked_explains_nothing_on_a_live_cloud(verdict_with, tmp_path):
+    without = verdict_with()
+    assert {error["usual"] for error in without["errors"]} == {None}
+    assert "database" in str(without["verdict"])
+    logs = tmp_path / "passed" / "compute2"
+    logs.mkdir(parents=True)
+    (logs / "nova-compute.log").write_text(logged_line(20, "ERROR", *USUAL).replace("2026-11-21", "2026-11-20"))
+    record = verdict_with(baseline=str(tmp_path / "passed"))
+    known = {error["exception"]: error["usual"] for error in record["errors"]}
+    assert known == {"pymysql.err.OperationalError": 1.0, "rbd.ImageNotFound": 0.0}
+    suspects = [record["verdict"], *record["verdict"]["alternatives"]]
+    evidence = [text for suspect in suspects for text in suspect["evidence"]]
+    assert "ImageNotFound" in str(evidence)
+    assert "OperationalError" not in str(record["verdict"])
 
 
 @pytest.mark.parametrize("check", [False, True])
