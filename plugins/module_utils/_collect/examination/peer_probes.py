@@ -47,8 +47,6 @@ GREETINGS = {
 }
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
-# The queue of a socket to its peer, while the peer has acknowledged all of it
-NOTHING_UNANSWERED = "0"
 # How a peer that answers is recorded
 OPEN = "open"
 PORT = re.compile(r"[0-9]{1,5}")
@@ -236,23 +234,6 @@ def pending(host: Host) -> tuple[PendingConnection, ...]:
     waiting = map(connection_in, host.ask(None, *words).splitlines())
     found = sorted(set(filter(None, waiting)))
     return tuple(PendingConnection(program, address, port, component_at(port)) for program, address, port in found)
-
-
-def answering(host: Host) -> tuple[Reach, ...]:
-    """Return the peers that have answered all that was sent to them on a connection which is open.
-
-    It is for a host that cannot be asked to try a connection any more.
-    """
-    words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "established")
-    lines = host.ask(None, *words).splitlines()
-    open_ones = [connection_in(line) for line in lines if line.split()[1:2] == [NOTHING_UNANSWERED]]
-    found = {(address, port) for _program, address, port in filter(None, open_ones)}
-    answered: list[Reach] = []
-    for address, port in sorted(found):
-        component = component_at(port)
-        if component is not None:
-            answered.append(Reach(component, address, port, OPEN))
-    return tuple(answered)
 
 
 def connection_in(line: str) -> tuple[str, str, int] | None:

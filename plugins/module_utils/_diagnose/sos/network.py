@@ -23,7 +23,8 @@ COUNTED = re.compile(r"^ +(?P<direction>RX|TX): ")
 DROPPED = 3
 # netstat: protocol, queues, both ends, state, user, inode, process
 SOCKET = re.compile(r"^tcp6? +(?P<queues>\d+ +\d+) (?P<ends>\S+ +\S+) +(?P<state>[A-Z_0-9]+)")
-PROCESS = re.compile(r"(?P<pid>\d+)/(?P<program>\S+)")
+# A socket of the kernel has none; the numbers of its timer stand in brackets.
+PROCESS = re.compile(r"(?<=\s)(?P<pid>\d+)/(?P<program>\S+)")
 
 
 def ip(report: Report, words: Sequence[str]) -> str:

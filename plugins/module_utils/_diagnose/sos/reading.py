@@ -21,7 +21,7 @@ from ..._model.facts import Facts
 from ..._model.host import Host
 from ..._model.instance import DescribedInstance
 from ..layout import Place, hostname_of
-from . import ceph
+from . import ceph, connections
 from .answers import host_of
 from .instance import described
 from .report import COMMANDS, Report
@@ -132,7 +132,7 @@ class Reading:
         answer = answer_of_broker(host, components, options)
         own = [*self.facts.names, *self.facts.addresses]
         return RawExamination(
-            reach=host.attempt("the peers that answer", peer_probes.answering, default=()),
+            reach=host.attempt("the peers that answer", connections.answering, default=()),
             pending=host.attempt("the connections", peer_probes.pending, default=()),
             reports=(*self_reports.read(host, components), *answer.reports),
             exhausted=tuple(machine.read(host, components, since)),

@@ -19,7 +19,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.exam
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.configuration import Option
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.peer_probes import Peer
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Reach
 
 RABBIT = [("rabbitmq", "10.71.16.12", 5672, "amqp")]
 # A password may have each of these marks in it.
@@ -389,21 +388,6 @@ def test_connections_that_nobody_answers_are_told_once_with_their_program(replay
         {"program": "nova-compute", "address": "10.71.16.12", "port": 5672, "component": "rabbitmq"},
         {"program": "nova-conductor", "address": "fd00::12", "port": 3306, "component": "database"},
     ]
-
-
-# The second peer has not acknowledged what was sent; the fourth line is of the server's end.
-ANSWERED = """\
-0      0      10.71.16.14:58782 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=5))
-0      96     10.71.16.14:58784 10.71.16.13:5672  users:(("nova-compute",pid=960,fd=9))
-0      0      10.71.16.14:58786 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=7))
-0      0      10.71.16.14:6080  10.71.16.9:40112  users:(("python3",pid=970,fd=7))
-0      0      10.71.16.14:58798 10.71.16.11:6789
-"""
-
-
-def test_peers_that_have_acknowledged_all_are_reached(replay):
-    host = replay(None, {"id -u": "1000", "ss": ANSWERED})
-    assert peer_probes.answering(host) == (Reach("rabbitmq", "10.71.16.12", 5672, "open"),)
 
 
 @pytest.mark.parametrize("name", ["examined-controller1", "examined-compute1"])

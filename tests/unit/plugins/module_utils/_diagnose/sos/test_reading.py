@@ -18,6 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos.answers import host_of
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos.report import Report
 from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle, LoggedBoot, Outcome
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import PendingConnection, Reach
 from tree import ROOT
 
 RECORDED = ROOT / "tests/recorded/sos"
@@ -208,6 +209,26 @@ def test_a_process_that_is_stopped_is_frozen(copied):
     (compute / "sos_commands/process/ps_alxwww").write_text("\n".join(stopped))
     states = {unit["component"]: unit["state"] for unit in hosts_in(top)["compute2"].facts["services"]}
     assert states["nova-compute"] == "frozen"
+
+
+# The second peer has not acknowledged what was sent; the fourth line is of the server's end, the last of the kernel.
+CONNECTIONS = """\
+tcp 0 0 10.71.20.12:58782 10.71.20.12:5672 ESTABLISHED 64060 258798 1083/python3 off (0.00/0/0)
+tcp 0 96 10.71.20.12:58784 10.71.20.13:5672 ESTABLISHED 64060 258799 1083/python3 on (0.20/0/0)
+tcp 0 0 10.71.20.12:58786 10.71.20.12:5672 ESTABLISHED 64060 258800 1101/python3 off (0.00/0/0)
+tcp 0 0 10.71.20.12:6080 10.71.20.9:40112 ESTABLISHED 64060 258801 970/python3 off (0.00/0/0)
+tcp 0 0 10.71.20.12:58798 10.71.20.11:6789 ESTABLISHED 0 258802 - off (0.00/0/0)
+tcp 0 1 10.71.20.12:58799 10.71.20.14:3306 SYN_SENT 64060 258803 1083/python3 on (0.81/0/0)
+"""
+
+
+def test_connections_show_who_answers_and_who_does_not(copied):
+    top, controller = copied
+    assert hosts_in(top)["controller1"].examination.pending == ()
+    (controller / "sos_commands/networking/netstat_-W_-neopa").write_text(CONNECTIONS)
+    examination = hosts_in(top)["controller1"].examination
+    assert examination.reach == (Reach("rabbitmq", "10.71.20.12", 5672, "open"),)
+    assert examination.pending == (PendingConnection("python3", "10.71.20.14", 3306, "database"),)
 
 
 def test_a_full_disk_is_seen(copied):
