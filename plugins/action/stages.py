@@ -66,8 +66,10 @@ def batches(options: Mapping[str, Values], is_parallel: bool) -> list[list[str]]
     """Return which stages go in parallel, in their order. A volume that is made from the image waits for that."""
     if not is_parallel:
         return [[stage] for stage in options]
-    waiting = [stage for stage in options if stage == "volume" and options[stage].get("source") == "image"]
-    return [[stage for stage in options if stage not in waiting], waiting] if waiting else [[*options]]
+    if options.get("volume", {}).get("source") != "image":
+        return [[*options]]
+    others = [stage for stage in options if stage != "volume"]
+    return [others, ["volume"]]
 
 
 def merged(results: Iterable[Values]) -> Values:

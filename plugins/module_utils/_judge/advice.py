@@ -219,10 +219,12 @@ def changed_option(cause: Cause, case: Case) -> Advice | None:
 def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
     """Return the advice with what shows a file that was changed, if that may be why a component does not work."""
     shown = by_weight(cause)
-    change = next((symptom for symptom in shown if symptom.kind == Kind.CHANGE and symptom.path), None)
-    if advice is None or change is None or change.host != advice.host or shown[0].how in DELIBERATE:
+    if advice is None or not shown or shown[0].how in DELIBERATE:
         return advice
-    return replace(advice, command=f"{advice.command}; {content_of(change.path or '')}")
+    for symptom in shown:
+        if symptom.kind == Kind.CHANGE and symptom.path and symptom.host == advice.host:
+            return replace(advice, command=f"{advice.command}; {content_of(symptom.path)}")
+    return advice
 
 
 def content_of(path: str) -> str:

@@ -49,8 +49,11 @@ class FinishedResult:
     @property
     def headlines(self) -> dict[str, str]:
         """Return what is wrong with each target that did not pass."""
-        reasons = {target.name: target.reason for target in self.sweep.targets} if self.sweep else {}
-        reasons.update({name: run.verdict.headline or run.verdict.reason for name, run in self.runs.items()})
+        reasons = {}
+        if self.sweep:
+            reasons.update({target.name: target.reason for target in self.sweep.targets})
+        for name, run in self.runs.items():
+            reasons[name] = run.verdict.headline or run.verdict.reason
         return {name: reasons[name] for name, result in self.verdicts.items() if result is not Result.PASS}
 
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -80,6 +80,11 @@ def telling(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     One that has it may have none of what else it asks for, such as user data; what it was given before is missing.
     """
     given = {request.get("path") for request in requests if request["status"] == HTTPStatus.OK}
-    missing = [request for request in requests if request["status"] == HTTPStatus.NOT_FOUND]
-    never_there = [request for request in missing if given and request.get("path") not in given]
-    return [request for request in requests if request not in never_there]
+    if not given:
+        return list(requests)
+    return [request for request in requests if not is_never_there(request, given)]
+
+
+def is_never_there(request: Mapping[str, Any], given: Container[str | None]) -> bool:
+    """Return whether a guest that has its metadata asked for what there is none of. given: the paths that it has."""
+    return request["status"] == HTTPStatus.NOT_FOUND and request.get("path") not in given

@@ -135,9 +135,11 @@ def wires_of(host: Host) -> list[NetworkLink]:
     """Return the links of a host that carry packets to others."""
     if host.stores is None or host.stores.links is None:
         return []
-    switch = host.stores.switch
-    own = {one.name for one in switch.interfaces if one.kind == OWN_INTERFACE} if switch else set()
-    return [link for link in host.stores.links if link.name not in own and not link.name.startswith(NO_WIRES)]
+    own: set[str] = set()
+    if host.stores.switch:
+        own = {interface.name for interface in host.stores.switch.interfaces if interface.kind == OWN_INTERFACE}
+    wires = [link for link in host.stores.links if not link.name.startswith(NO_WIRES)]
+    return [link for link in wires if link.name not in own]
 
 
 def usual_mtu(name: str, hosts: Sequence[Host]) -> int | None:
