@@ -17,6 +17,7 @@ import contextlib
 import importlib
 import json
 import logging
+import multiprocessing
 import os
 import signal
 import sys
@@ -29,26 +30,41 @@ from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
+from ansible_collections.stackproof.provision.plugins.plugin_utils._resting import Rest
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
-# The modules of a run. A fork that had to load its own would compile it, with all that it imports.
-MODULES = (
-    *("run", "auth", "image", "network", "volume", "boot", "metadata", "dataplane", "journey"),
+# The modules with which a run begins, and those that follow. Forks share what was loaded before them.
+FIRST = ("run", "auth", "image", "network", "volume")
+LATER = (
+    *("boot", "metadata", "dataplane", "journey"),
     *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),
 )
 
 
-def load_what_is_shared() -> None:
-    """Load what the modules of a run need: the SDK, their code, and what _shared prepares."""
+def load_first() -> None:
+    """Load the SDK and the modules with which a run begins."""
+    for name in FIRST:
+        load_module(name)
+
+
+def load_later() -> None:
+    """Load the modules that follow, and what _shared prepares for them."""
+    for name in LATER:
+        load_module(name)
     with _compiled.kept():
-        for name in MODULES:
-            importlib.import_module(f"{COLLECTION}.modules.{name}")
         shared = importlib.import_module(f"{COLLECTION}.plugin_utils._shared")
     shared.prepare()
 
 
+def load_module(name: str) -> ModuleType:
+    with _compiled.kept():
+        return importlib.import_module(f"{COLLECTION}.modules.{name}")
+
+
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
-load_what_is_shared()
+load_first()
+if multiprocessing.parent_process() is None:
+    Rest(load_later).begin()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 
@@ -144,5 +160,4 @@ def run_main(module: str, args: dict[str, Any]) -> None:
 
 def load(module: str) -> ModuleType:
     """Return the Python module behind the full name of a module."""
-    namespace, collection, name = module.split(".")
-    return importlib.import_module(f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}")
+    return load_module(module.rpartition(".")[2])

@@ -77,4 +77,4 @@ def main() -> None:
     if is_abandoned(directory, int(controller)):
         with open(int(options), encoding="utf-8") as stream:
             given = json.load(stream)
-        importlib.import_module("..watchdog", __name__).end(directory, given)
+        importlib.import_module("..takeover", __name__).end(directory, given)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout, watchdog
+from ansible_collections.stackproof.provision.plugins.module_utils._end import lookout, takeover, watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
@@ -189,14 +189,14 @@ def test_another_process_with_the_number_of_the_playbook_is_not_it(run, monkeypa
 
 def test_the_stage_at_work_is_asked_to_end(run, stage_at_work):
     number = stage_at_work()
-    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
+    takeover.stop_stages(run.directory, signal.SIGTERM, set())
     until(lambda: has_exited(number))
 
 
 def test_all_stages_at_work_are_asked_to_end(run, stage_at_work):
     stages = (StageName.IMAGE, StageName.VOLUME)
     numbers = [stage_at_work(lock=partial(run.beside, stage)) for stage in stages]
-    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
+    takeover.stop_stages(run.directory, signal.SIGTERM, set())
     for number in numbers:
         until(partial(has_exited, number))
 
@@ -204,7 +204,7 @@ def test_all_stages_at_work_are_asked_to_end(run, stage_at_work):
 def test_a_process_that_once_worked_on_the_run_is_not_harmed(run, process):
     other = process()
     Path(run.path("lock")).write_text(str(other.pid))
-    watchdog.stop_stages(run.directory, signal.SIGTERM, set())
+    takeover.stop_stages(run.directory, signal.SIGTERM, set())
     time.sleep(0.05)
     assert other.poll() is None
 
@@ -213,11 +213,11 @@ def test_a_process_that_once_worked_on_the_run_is_not_harmed(run, process):
 def test_a_lock_without_the_number_of_a_stage_stops_nobody(run, monkeypatch, text):
     """To a system call -1 is every process of the user, and 0 every process of the group."""
     signals = []
-    monkeypatch.setattr(watchdog.os, "kill", lambda *given: signals.append(given))
+    monkeypatch.setattr(takeover.os, "kill", lambda *given: signals.append(given))
     Path(run.path("lock")).write_text(text)
     with open(run.path("lock")) as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        watchdog.stop_stages(run.directory, signal.SIGTERM, set())
+        takeover.stop_stages(run.directory, signal.SIGTERM, set())
     assert signals == []
 
 
@@ -229,24 +229,24 @@ def test_the_end_waits_for_the_stage_and_knows_what_it_did(run, options, stage_a
         seen.append(cleaned_run.ledger.find("server", "s"))
         cleaned_run.ledger.write(ledger.GONE, "server", "s", id="1")
 
-    monkeypatch.setattr(watchdog.clean, "clean", cleaned)
+    monkeypatch.setattr(takeover.clean, "clean", cleaned)
     run.ledger.write(ledger.MADE, "server", "s", id="1")
-    watchdog.end(run.directory, options)
+    takeover.end(run.directory, options)
     assert seen[0]["id"] == "1"
     assert record(run)["verdict"]["result"] == "incomplete"
 
 
 def test_a_stage_that_does_not_end_is_ended(run, options, stage_at_work, monkeypatch):
-    monkeypatch.setattr(watchdog, "PATIENCE", 0.5)
+    monkeypatch.setattr(takeover, "PATIENCE", 0.5)
     number = stage_at_work(stubborn=True)
-    watchdog.end(run.directory, options)
+    takeover.end(run.directory, options)
     until(lambda: has_exited(number))
     assert record(run)["finished"]
 
 
 @pytest.mark.usefixtures("cloud")
 def test_an_ended_run_is_judged_and_rendered(run, options):
-    watchdog.end(run.directory, options)
+    takeover.end(run.directory, options)
     ended = record(run)
     assert ended["verdict"]["result"] == "incomplete"
     assert ended["verdict"]["reason"] == "The run was interrupted before the stage auth."
@@ -257,7 +257,7 @@ def test_an_ended_run_is_judged_and_rendered(run, options):
 @pytest.mark.parametrize("keep", ["always", "on_failure"])
 def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
     run.ledger.write(ledger.MADE, "server", "s", id="1")
-    watchdog.end(run.directory, {**options, "keep": keep})
+    takeover.end(run.directory, {**options, "keep": keep})
     ended = record(run)
     assert (ended["kept"], ended["created"], ended["deleted"], ended["leftovers"]) == (True, 1, 0, [])
     assert ended["finished"]
@@ -266,7 +266,7 @@ def test_an_ended_run_keeps_what_it_is_told_to(run, options, keep):
 def test_kept_server_of_an_interrupted_run_shows_that_it_was_interrupted(run, options, cloud):
     server = cloud.put("servers", name=f"{run.mark}-server")
     run.ledger.write(ledger.MADE, "server", server["name"], id=server["id"])
-    watchdog.end(run.directory, {**options, "keep": "on_failure"})
+    takeover.end(run.directory, {**options, "keep": "on_failure"})
     described = "Kept by stackproof, run run-1: INCOMPLETE: The run was interrupted before the stage auth."
     assert server["description"] == described
     assert record(run)["server_description"]["text"] == described
@@ -275,7 +275,7 @@ def test_kept_server_of_an_interrupted_run_shows_that_it_was_interrupted(run, op
 def test_an_ended_run_that_cannot_be_cleaned_says_why(run, options, know_cloud):
     know_cloud()
     run.ledger.write(ledger.MADE, "server", "s", id="1")
-    watchdog.end(run.directory, options)
+    takeover.end(run.directory, options)
     whole, server = record(run)["leftovers"]
     assert (whole["kind"], whole["id"], whole["name"]) == ("run", "run-1", "stackproof-run-1")
     assert "the cloud small cannot be used" in whole["reason"]
@@ -287,7 +287,7 @@ def test_a_run_that_was_ended_after_its_stages_is_no_pass(run, options, know_clo
     run.update(stages=run_module.read_record(recorded).stages)
     run.save()
     know_cloud(small=cloud.entry())
-    watchdog.end(run.directory, options)
+    takeover.end(run.directory, options)
     assert record(run)["verdict"]["result"] == "incomplete"
     assert record(run)["verdict"]["reason"] == "The run was interrupted after its stages."
 
