@@ -71,8 +71,8 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._history import files
 from ansible_collections.stackproof.provision.plugins.module_utils._model.history import CloudHistory
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._record.words import clean
 from ansible_collections.stackproof.provision.plugins.module_utils._report.frame import HAS_JINJA2
-from ansible_collections.stackproof.provision.plugins.module_utils._report.text import clean
 from ansible_collections.stackproof.provision.plugins.module_utils._runs import digests
 
 

@@ -51,16 +51,14 @@ def load_later() -> None:
     """Load the modules that follow, and what _shared prepares for them."""
     for name in LATER:
         load_module(name)
-    with _compiled.kept():
-        shared = importlib.import_module(f"{COLLECTION}.plugin_utils._shared")
-    shared.prepare()
+    importlib.import_module(f"{COLLECTION}.plugin_utils._shared").prepare()
 
 
 def load_module(name: str) -> ModuleType:
-    with _compiled.kept():
-        return importlib.import_module(f"{COLLECTION}.modules.{name}")
+    return importlib.import_module(f"{COLLECTION}.modules.{name}")
 
 
+_compiled.keep()
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
 load_first()
 if multiprocessing.parent_process() is None:

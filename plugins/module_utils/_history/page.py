@@ -24,6 +24,7 @@ from .._model.history import (
     StepTrend,
     Trend,
 )
+from .._record.words import clean
 from .._report import text
 from .._report.frame import inlined
 from .._report.svg import add
@@ -75,13 +76,13 @@ def cloud_view(cloud: CloudHistory, links: Collection[str]) -> dict[str, Any]:
 
 
 def stage_view(stage: StageTrend) -> dict[str, Any]:
-    svg = band(stage.trend, text.clean(stage.stage))
+    svg = band(stage.trend, clean(stage.stage))
     return {"name": stage.stage, "where": None, "flow": None, **trend_view(stage.trend, svg)}
 
 
 def step_view(step: StepTrend) -> dict[str, Any]:
     name = f"{step.step} {step.message or ''}".strip()
-    svg = line(step.trend, text.clean(name))
+    svg = line(step.trend, clean(name))
     return {"name": name, "where": step.component, "flow": step.flow, **trend_view(step.trend, svg)}
 
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 from .._model import codec
 from .._model.load import Breakdown, LoadCause, LoadLevel, LoadPlan, LoadTest, Spread, StageLevels, StepLevels
 from .._model.sweep import PreflightCheck, PreflightStatus
+from .._record.words import clean
 from .._report import text
 from .._report.frame import inlined
 from .._report.svg import add
@@ -176,4 +177,4 @@ def add_bar(svg: Svg, parts: Sequence[tuple[str, float]], place: tuple[float, fl
         low -= high
         size = {"x": round(x + 3, 1), "width": round(wide - 6, 1), "y": round(low, 1), "height": round(high, 1)}
         shape = add(svg, "rect", None, **size, **{"class": f"c{colour}"})
-        add(shape, "title", text=text.clean(f"{name}: {duration(seconds)}"))
+        add(shape, "title", text=clean(f"{name}: {duration(seconds)}"))

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from .._model.load import LoadLevel, LoadTest, Overhead, StageLevels, StepLevels
-from .._report.text import clean, seconds
+from .._record.words import clean
+from .._report.text import seconds
 from .figures import last_spread
 from .page import in_words
 

@@ -19,9 +19,10 @@ from .._model.comparison import (
     VerdictChange,
     VersionChange,
 )
+from .._record.words import clean
 from .messages.level import level_in_words
 from .messages.words import plural
-from .text import clean, second_of, seconds
+from .text import second_of, seconds
 
 # A page of a terminal holds no more of one kind; the JSON has all of them.
 MOST_LINES = 20

@@ -16,8 +16,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from .._record.words import clean
 from .statuses import LOOKS
-from .text import clean
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 from .._model.how import How
 from .._model.verdict import Place, Verdict
+from .._record.words import clean
 from .messages.words import AT_PEER, place_of
 from .svg import add
-from .text import clean
 
 BOX, HIGH = 196, 40
 ACROSS, DOWN = 92, 14

@@ -18,7 +18,7 @@ from .._model.stuck import StuckGroup
 from .._model.sweep import Sweep
 from .._model.verdict import Verdict
 from .._model.words import Result, StageStatus
-from .text import clean
+from .._record.words import clean
 
 FILE = "metrics.prom"
 END = "# EOF"

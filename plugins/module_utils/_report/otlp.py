@@ -20,7 +20,7 @@ from .._model.flow import FollowedFlow, Step
 from .._model.record import Record
 from .._model.stage import Call, Stage
 from .._model.words import Result, StageStatus, StepStatus
-from .text import clean
+from .._record.words import clean
 
 SCOPE = {"name": "stackproof.provision"}
 OK, ERROR = 1, 2

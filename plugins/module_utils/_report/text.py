@@ -19,15 +19,12 @@ from .._model.operation import Operation
 from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
+from .._record.words import clean
 from . import finding, journey
 from .messages.level import all_left_out, level_in_words
 from .messages.words import plural
 from .paths import rows_of
 
-# Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
-CONTROL_MARKS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-CONTROL_MARKS += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
-CONTROL = dict.fromkeys([*CONTROL_MARKS, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
 SLOWEST = 3
 # Fewer earlier runs have no median to speak of.
 ENOUGH_RUNS = 5
@@ -45,12 +42,6 @@ NOT_RUN = (CheckStatus.NOT_APPLICABLE, CheckStatus.UNREADABLE)
 MINUS, THIN = "\N{MINUS SIGN}", "\N{NARROW NO-BREAK SPACE}"
 
 Element = ElementTree.Element
-
-
-def clean(value: object) -> str:
-    """Return a text without characters that control a terminal or break XML, as a cloud's texts may have them."""
-    text = str(value)
-    return text if text.isprintable() else text.translate(CONTROL)
 
 
 def grouped(number: float) -> str:

@@ -17,7 +17,7 @@ from .._model import codec
 from .._model.sweep import Outlier, PreflightCheck, PreflightStatus, Sweep, Target, TargetStage
 from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
-from .._record.words import listed
+from .._record.words import clean, listed
 from .._report import text
 from .._report.messages.level import left_out_in_words, level_in_words
 from .._report.messages.words import plural
@@ -87,7 +87,7 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
         *text.archive_lines(directory),
         "",
     ]
-    return [text.clean(line) for line in lines]
+    return [clean(line) for line in lines]
 
 
 def left_out(sweep: Sweep) -> list[str]:
@@ -168,7 +168,7 @@ def check_case(check: PreflightCheck) -> Case:
 
 
 def in_class(case: Case, name: str) -> Case:
-    case.set("classname", text.clean(f"stackproof.{name.replace('.', '_')}"))
+    case.set("classname", clean(f"stackproof.{name.replace('.', '_')}"))
     return case
 
 

@@ -16,8 +16,8 @@ from ..._model.record import EarlierRun, EarlierStage, Record
 from ..._model.stage import Stage
 from ..._model.words import Result, StageStatus
 from ..._record.run import STAGES
+from ..._record.words import clean
 from ..svg import add
-from ..text import clean
 
 WIDTH, HEIGHT = 240, 96
 LEFT, RIGHT, TOP, BOTTOM = 34, 10, 10, 16

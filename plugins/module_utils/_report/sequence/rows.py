@@ -15,8 +15,9 @@ from itertools import chain, groupby
 from ..._model.flow import FollowedFlow, Step
 from ..._model.record import Record
 from ..._model.words import StepStatus, View
+from ..._record.words import clean
 from ..statuses import COUNTED, IN_GUIDE, LOOKS, UNUSED, WINDOW
-from ..text import THIN, clean, grouped
+from ..text import THIN, grouped
 
 # In characters: the longest part of a file's name that comes from a flow
 LONGEST_WORD = 40

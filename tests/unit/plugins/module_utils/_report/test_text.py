@@ -14,6 +14,7 @@ import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import EarlierRuns, Threshold
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
+from ansible_collections.stackproof.provision.plugins.module_utils._record import words
 from ansible_collections.stackproof.provision.plugins.module_utils._report import text as text_module
 from harmless import is_harmless
 from tree import RECORDED
@@ -178,12 +179,12 @@ def test_hostile_words_leave_junit_well_formed(hostile, tmp_path):
 
 def test_recorded_words_are_shown_as_they_are(failed):
     text = json.dumps(failed, ensure_ascii=False)
-    assert text_module.clean(text) == text
+    assert words.clean(text) == text
 
 
 def test_no_character_that_controls_anything_is_shown():
-    assert {text_module.clean(f"a{chr(code)}b") for code in text_module.CONTROL} == {"a?b"}
-    assert text_module.clean("a\tb\nc\u00a0d") == "a\tb\nc\u00a0d"
+    assert {words.clean(f"a{chr(code)}b") for code in words.CONTROL} == {"a?b"}
+    assert words.clean("a\tb\nc\u00a0d") == "a\tb\nc\u00a0d"
 
 
 def test_no_character_that_turns_the_direction_of_writing_is_shown():
@@ -191,7 +192,7 @@ def test_no_character_that_turns_the_direction_of_writing_is_shown():
     turning += [mark for mark in map(chr, range(0x110000)) if name(mark, "").endswith((" LETTER MARK", "-LEFT MARK"))]
     turning += ["\N{LEFT-TO-RIGHT MARK}"]
     assert len(turning) >= 12
-    assert {text_module.clean(f"a{mark}b\n") for mark in turning} == {"a?b\n"}
+    assert {words.clean(f"a{mark}b\n") for mark in turning} == {"a?b\n"}
 
 
 def test_what_was_not_read_is_not_told_once_more_with_the_checks_that_need_it(passed):
