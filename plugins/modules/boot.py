@@ -47,6 +47,9 @@ options:
         group of servers, whose policy is C(soft-anti-affinity).
     type: bool
     default: false
+  dataplane_name:
+    description: With O(dataplane), the name of a host that the guest is to resolve.
+    type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -192,7 +195,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, volumes
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, resolving, volumes
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -279,7 +282,7 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     """Return the request that makes the server."""
     params = stage.params
     image, network = needed(stage)
-    paths = dataplane.script_for(stage, FIRST) if params["dataplane"] else ""
+    paths = dataplane.script_for(stage, FIRST, resolving.given(params["dataplane_name"])) if params["dataplane"] else ""
     body = {
         "name": name,
         "flavorRef": flavor.id,
@@ -415,6 +418,7 @@ def flavor_details(flavor: Any) -> Flavor:
 
 
 def act(stage: Stage[BootDetails]) -> None:
+    stage_options.check({"stackproof_dataplane_name": stage.params["dataplane_name"]})
     nova = stage.cloud.compute
     stage.begin("looking for the flavor")
     flavor = stage.use("flavor", find_flavor(stage, stage.params["flavor"]))
@@ -446,6 +450,7 @@ def main() -> None:
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},
         "dataplane": {"type": "bool", "default": False},
+        "dataplane_name": {"type": "str"},
     }
     run_stage(StageName.BOOT, act, BootDetails(), options, timeout=300)
 

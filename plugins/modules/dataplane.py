@@ -13,7 +13,7 @@ description:
   - Boots a second server, on another host if the cloud can, and reads on both consoles what the guests found on their
     way to each other, in both directions.
   - The guests send pings, look for the largest packet that passes, connect to a TCP port that the security group opens
-    and to one that it does not open.
+    and to one that it does not open, and resolve a name.
   - The stages network and boot need C(dataplane), too; with it they make the second port and the server group.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -45,6 +45,11 @@ options:
     description:
       - Name of the compute host for the second server. Most clouds allow only administrators to choose it.
       - By default it is another one than that of the first server, if the cloud can.
+    type: str
+  dataplane_name:
+    description:
+      - The name of a host that both guests are to resolve.
+      - By default the second guest resolves that of the first one, if the cloud has internal DNS.
     type: str
   timeout:
     description: How long the stage may take, in seconds.
@@ -165,8 +170,9 @@ record:
 error:
   description:
     - The action, the resource, and what to check next.
-    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut) and V(path_open), or one of the stage
-      metadata if the second guest does not get as far as the first one did, or one that all stages have.
+    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open) and
+      V(name_unresolved), or one of the stage metadata if the second guest does not get as far as the first one did, or
+      one that all stages have.
   returned: failure
   type: dict
   sample:
@@ -187,7 +193,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest, resolving
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -224,7 +230,7 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     # Before the script, which would only complain of addresses.
     port = needed(stage, "second_port")
     watches = bool(stage.params["journey"])
-    paths = dataplane.script_for(stage, SECOND, watches)
+    paths = dataplane.script_for(stage, SECOND, name_for(stage), watches)
     server: JsonObject = {
         "name": f"{stage.run.mark}-second-server",
         "flavorRef": needed(stage, "flavor"),
@@ -237,6 +243,11 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     if stage.params["second_host"]:
         server["host"] = stage.params["second_host"]
     return {"server": server, "os:scheduler_hints": {"group": needed(stage, "server_group")}}
+
+
+def name_for(stage: Stage[DataplaneDetails]) -> resolving.Name | None:
+    """Return the name that the second guest is to resolve: that of the user, or that of the first guest."""
+    return resolving.given(stage.params["dataplane_name"]) or resolving.of_first_guest(stage)
 
 
 def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
@@ -308,15 +319,24 @@ def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:
     return StageError("no_paths", message, hint=hint)
 
 
+def note_unasked(stage: Stage[DataplaneDetails]) -> None:
+    """Say what the guests were not asked for, as the cloud and the user gave nothing to ask for."""
+    checks = stage.details.checks or ()
+    if resolving.CHECK not in {check.check for check in checks}:
+        stage.details = replace(stage.details, checks=(*checks, resolving.unasked(SECOND)))
+
+
 def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
     if not stage.params["dataplane"] or stage.params["guest"] == "none":
         stage.details = replace(stage.details, reason="the guests are not to be asked")
         return StageStatus.SKIPPED
+    stage_options.check({"stackproof_dataplane_name": stage.params["dataplane_name"]})
     if stage.check:
         return None
     first = needed(stage, "server")
     second = boot_second(stage)
     follow_paths(stage, {FIRST: first, SECOND: second.id})
+    note_unasked(stage)
     failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
     if failed:
         raise dataplane.failure_of(failed)
@@ -329,6 +349,7 @@ def main() -> None:
         "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
         "availability_zone": {"type": "str"},
         "second_host": {"type": "str"},
+        "dataplane_name": {"type": "str"},
         "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
     }
     run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)

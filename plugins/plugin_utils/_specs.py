@@ -49,6 +49,7 @@ OTHER_OPTIONS = {
     "stackproof_volume_zone": "availability_zone",
     "stackproof_zone": "availability_zone",
     "stackproof_dataplane_path": "path",
+    "stackproof_dataplane_name": "dataplane_name",
 }
 # Type to its check, and to what a refusal calls it. Any other type takes a text.
 TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {

@@ -15,7 +15,8 @@ from typing import Any
 from .._model.details import FIRST, SECOND, NetworkDetails, PathCheck
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
-from . import guest
+from . import guest, resolving
+from .showing import number, other, passed, seconds_between
 from .stage import Stage
 
 # How long a guest waits for the other one's first answer, in tries of a second each. The first guest runs before the
@@ -65,6 +66,7 @@ largest() {
   done
   show size ", \"mtu\": $mtu, \"largest\": $((low + @HEADERS@))"
 }
+@FUNCTIONS@
 paths() {
   whole=''
   if ping -M do -c 1 -W 1 127.0.0.1 >/dev/null 2>&1; then whole='-M do'; fi
@@ -75,7 +77,7 @@ paths() {
   time=$(echo "$output" | sed -n 's/.*time=\([0-9.]*\).*/\1/p' | tail -n 1)
   show ping ", \"answers\": $count, \"ms\": ${time:-null}"
   if [ "$count" -gt 0 ]; then largest; fi
-@PORTS@
+@STEPS@
   show end ""
 @WATCH@
 }
@@ -108,6 +110,19 @@ class Doors:
     shut: int | None
 
 
+@dataclass(frozen=True)
+class Errand:
+    """What a guest is to try.
+
+    doors: None where no security group holds. watches: whether it looks at the other guest until its end.
+    """
+
+    peer: str
+    doors: Doors | None = None
+    name: resolving.Name | None = None
+    watches: bool = False
+
+
 def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
     """Return the ports to knock at, by the rules of a security group for what comes in over IPv4."""
     opened = [ports_of(rule) for rule in rules if lets_in_tcp(rule)]
@@ -130,32 +145,37 @@ def is_in_any(port: int, ranges: Iterable[range]) -> bool:
     return any(port in ports for ports in ranges)
 
 
-def script(guest_name: str, peer: str, nonce: str, doors: Doors | None, watches: bool = False) -> str:
-    """Return what a guest is to run after its own proof.
+def steps_of(errand: Errand) -> list[str]:
+    """Return the lines of the script that come after those about the size of packets."""
+    doors = errand.doors or Doors(None, None)
+    knocks = [("open", doors.open), ("shut", doors.shut)]
+    steps = [f"  knock {port} {name}" for name, port in knocks if port is not None]
+    return [*steps, errand.name.command] if errand.name else steps
 
-    doors: None where no security group holds. watches: whether it looks at the other guest until its end.
-    """
-    knocks = [("open", doors.open), ("shut", doors.shut)] if doors else []
-    lines = [f"  knock {port} {name}" for name, port in knocks if port is not None]
+
+def script(guest_name: str, nonce: str, errand: Errand) -> str:
+    """Return what a guest is to run after its own proof."""
     values = {
-        "PEER": peer,
+        "FUNCTIONS": resolving.SCRIPT if errand.name else "",
+        "WATCH": WATCH if errand.watches else "  :",
+        "STEPS": "\n".join(steps_of(errand)),
+        "PEER": errand.peer,
         "NONCE": nonce,
         "GUEST": guest_name,
         "HEADERS": HEADERS,
         "PINGS": PINGS,
         "PORT_SECONDS": PORT_SECONDS,
         "PATIENCE": PATIENCE[guest_name],
-        "PORTS": "\n".join(lines) or "  :",
         "INTERVAL": INTERVAL_S,
         "SIGN": SIGN,
     }
-    text = SCRIPT.replace("@WATCH@", WATCH if watches else "  :")
+    text = SCRIPT
     for name, value in values.items():
         text = text.replace(f"@{name}@", str(value))
     return text
 
 
-def script_for(stage: Stage[Any], guest_name: str, watches: bool = False) -> str:
+def script_for(stage: Stage[Any], guest_name: str, name: resolving.Name | None, watches: bool = False) -> str:
     """Return the script of one of the run's guests, by the ports and the security group of its network stage."""
     network = stage.details_of(StageName.NETWORK, NetworkDetails)
     peers = network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
@@ -163,14 +183,18 @@ def script_for(stage: Stage[Any], guest_name: str, watches: bool = False) -> str
     if peer is None:
         message = "the ports of the guests have no IPv4 addresses"
         raise StageError("invalid", message, hint="Run the stage network with dataplane, on a network with IPv4.")
-    group = stage.resource("security_group")
-    doors = None
-    if group:
-        # A cloud that ignores the filter lists the rules of others, too.
-        rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
-        doors = doors_of(rule for rule in rules if rule["security_group_id"] == group.id)
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
-    return script(guest_name, peer, nonces.user_data, doors, watches)
+    return script(guest_name, nonces.user_data, Errand(peer, doors_for(stage), name, watches))
+
+
+def doors_for(stage: Stage[Any]) -> Doors | None:
+    """Return the ports to knock at, by the rules of the run's security group; None where it has none."""
+    group = stage.resource("security_group")
+    if group is None:
+        return None
+    # A cloud that ignores the filter lists the rules of others, too.
+    rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
+    return doors_of(rule for rule in rules if rule["security_group_id"] == group.id)
 
 
 # What consoles show
@@ -224,16 +248,6 @@ def checks_of(shown: Shown) -> tuple[PathCheck, ...]:
     return tuple(made)
 
 
-def other(guest: str) -> str:
-    return SECOND if guest == FIRST else FIRST
-
-
-def number(value: Any) -> float | None:
-    """Return a number that a guest has written, or None for anything else."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e9
-    return float(value) if is_number else None
-
-
 def of_ping(guest: str, line: Mapping[str, Any]) -> PathCheck:
     answers, took = number(line.get("answers")) or 0, number(line.get("ms"))
     status = CheckStatus.OK if answers else CheckStatus.FAILED
@@ -277,16 +291,7 @@ def answered(line: Mapping[str, Any], took: float) -> bool:
     return took < ANSWERED_WITHIN_S or bool(number(line.get("joined")))
 
 
-def passed(holds: bool) -> CheckStatus:
-    return CheckStatus.OK if holds else CheckStatus.FAILED
-
-
-def seconds_between(line: Mapping[str, Any]) -> float | None:
-    began, ended = number(line.get("from")), number(line.get("to"))
-    return None if began is None or ended is None else max(0.0, ended - began)
-
-
-READERS = {"ping": of_ping, "size": of_size, "open": of_open, "shut": of_shut}
+READERS = {"ping": of_ping, "size": of_size, "open": of_open, "shut": of_shut, resolving.CHECK: resolving.check_of}
 
 
 # What all of it means
@@ -306,18 +311,32 @@ def progress(shown: Mapping[str, Shown]) -> str:
     return ", ".join(f"{name}: {' '.join(found.lines) or 'nothing yet'}" for name, found in shown.items())
 
 
-KINDS = {"ping": "path_lost", "size": "path_narrow", "open": "path_shut", "shut": "path_open"}
+KINDS = {
+    "ping": "path_lost",
+    "size": "path_narrow",
+    "open": "path_shut",
+    "shut": "path_open",
+    resolving.CHECK: "name_unresolved",
+}
 HINTS = {
     "path_lost": "Look at the ports of both servers, the tunnel or VLAN between their hosts, and the security group.",
     "path_narrow": "Compare the MTU of the network with that of each interface between both hosts, with the header of"
     " the tunnel: ip -statistics link show.",
     "path_shut": "Look at the rules of the security group, and at what the hosts made of them for this port.",
     "path_open": "The security group does not hold: look at the firewall of the port on the host of the target.",
+    "name_unresolved": "With agents, look at the dnsmasq of the network's DHCP agent; with OVN, at the rows of DNS in"
+    " its northbound database. If the subnet names other resolvers, look whether the guest reaches them.",
 }
 
 
 def failure_of(failed: Iterable[PathCheck]) -> StageError:
     """Return the error of checks that failed: the first one explains those after it."""
-    texts = [f"from the {check.source} guest to the {check.target}: {check.text}" for check in failed]
+    texts = [f"{route_of(check)}: {check.text}" for check in failed]
     kind = KINDS[next(iter(failed)).check]
     return StageError(kind, "; ".join(texts), hint=HINTS[kind])
+
+
+def route_of(check: PathCheck) -> str:
+    if check.target is None:
+        return f"from the {check.source} guest"
+    return f"from the {check.source} guest to the {check.target}"

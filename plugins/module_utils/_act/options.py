@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import ipaddress
 import os
+import re
 import stat
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -32,6 +33,8 @@ WITH_VOLUME = ["extend_volume", "reattach_volume"]
 PATHS = ["bridged", "routed"]
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.
 LONGEST_PREFIX = 29
+# It stands in a script of the guests.
+HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 # Cinder keeps a size in 32 bits.
 LARGEST_VOLUME = 2**31 - 1
 
@@ -72,6 +75,11 @@ def timeouts(value: Any) -> None:
             raise ValueError(f"its {part} is not a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week")
 
 
+def host_name(value: Any) -> None:
+    if not HOST_NAME.fullmatch(value):
+        raise ValueError("it is not the name of a host")
+
+
 def readable_file(value: Any) -> None:
     status = os.stat(os.path.expanduser(value))
     if not stat.S_ISREG(status.st_mode):
@@ -88,6 +96,7 @@ LIMITS: dict[str, Callable[[Any], None]] = {
     "stackproof_network_dns_nameservers": addresses,
     "stackproof_network_rules": rules,
     "stackproof_tcp_port": functools.partial(number, least=1, most=65535),
+    "stackproof_dataplane_name": host_name,
     "stackproof_volume_size": functools.partial(number, least=1, most=LARGEST_VOLUME),
     "stackproof_image_file": readable_file,
     "stackproof_image_min_disk": functools.partial(number, least=0, most=LARGEST_VOLUME),

@@ -79,6 +79,7 @@ class Code(Word):
     PATH_NARROW = "path_narrow"
     PATH_SHUT = "path_shut"
     PATH_OPEN = "path_open"
+    GUEST_NAME_UNRESOLVED = "guest_name_unresolved"
     SERVICE_NOT_REPORTING = "service_not_reporting"
     SERVICE_DISABLED = "service_disabled"
     API_ERROR = "api_error"
@@ -138,6 +139,7 @@ KINDS = {
     Code.PATH_NARROW: Kind.FAILED_AT,
     Code.PATH_SHUT: Kind.FAILED_AT,
     Code.PATH_OPEN: Kind.REPORT,
+    Code.GUEST_NAME_UNRESOLVED: Kind.FAILED_AT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
     Code.SERVICE_DISABLED: Kind.DISABLED,
     Code.API_ERROR: Kind.ANSWER,

@@ -25,6 +25,7 @@ from .messages.level import all_left_out, level_in_words
 from .messages.words import plural
 from .paths import rows_of
 
+STATUS_WIDTH = 8
 SLOWEST = 3
 # Fewer earlier runs have no median to speak of.
 ENOUGH_RUNS = 5
@@ -204,7 +205,8 @@ def path_lines(record: Record) -> list[str]:
     """Return a line for each check of a path between two guests."""
     rows = rows_of(record)
     lines = ["", "  paths between the guests"] if rows else []
-    return [*lines, *(f"  {row.status.replace('_', ' '):<8} {row.route}: {row.text}" for row in rows)]
+    width = max([STATUS_WIDTH, *(len(row.status) for row in rows)])
+    return [*lines, *(f"  {row.status.replace('_', ' '):<{width}} {row.route}: {row.text}" for row in rows)]
 
 
 def leg_lines(record: Record) -> list[str]:

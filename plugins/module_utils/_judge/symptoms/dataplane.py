@@ -19,6 +19,8 @@ from .guest import LEASE_PEERS, USER_DATA_PEERS, unanswered
 INSTANCE, NETWORK = "vm-instance", "data network"
 # What makes the rules of a security group hold on a host
 FIREWALLS = ("neutron-l2-agent", "ovn-controller")
+# What answers the questions of guests for names of their network
+RESOLVERS = ("dnsmasq", "ovn-controller", "data network")
 # The kind of the stage's error to what it means, and at which peers
 WITHOUT: dict[str, tuple[Code, tuple[str, ...]]] = {
     "no_lease": (Code.DHCP_UNANSWERED, LEASE_PEERS),
@@ -100,9 +102,17 @@ def opened(case: Case, check: PathCheck) -> list[Symptom]:
     ]
 
 
+def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return the symptoms of the other guest's name; another name may be answered by anybody."""
+    if check.target is None:
+        return []
+    return unanswered(Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS)
+
+
 READERS: dict[str, Callable[[Case, PathCheck], list[Symptom]]] = {
     "ping": lost,
     "size": narrow,
     "open": shut,
     "shut": opened,
+    "name": unresolved,
 }

@@ -301,6 +301,11 @@ def path_open(symptom: Symptom) -> Forms:
     return f"{short}, which the security group does not open", short
 
 
+def guest_name_unresolved(_symptom: Symptom) -> Forms:
+    short = "it cannot resolve the other guest's name"
+    return f"{short} by the resolver that DHCP gave", short
+
+
 def service_not_reporting(symptom: Symptom) -> Forms:
     text = "not reporting to the cloud"
     return (f"{text} since {symptom.last_report}", text) if symptom.last_report else (text,)
@@ -398,6 +403,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PATH_NARROW: path_narrow,
     Code.PATH_SHUT: path_shut,
     Code.PATH_OPEN: path_open,
+    Code.GUEST_NAME_UNRESOLVED: guest_name_unresolved,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
     Code.SERVICE_DISABLED: service_disabled,
     Code.API_ERROR: api_error,

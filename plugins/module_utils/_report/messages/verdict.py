@@ -185,7 +185,8 @@ def paths_sentence(record: Record) -> str:
     if stage is None or stage.status is not StageStatus.OK:
         return ""
     where = ", both on one host" if stage.details.get("spread") is False else ""
-    return f" It carries packets between two guests{where}: {plural(len(stage.details['checks']), 'check')} passed."
+    passed_checks = [check for check in stage.details["checks"] if check["status"] == CheckStatus.OK]
+    return f" It carries packets between two guests{where}: {plural(len(passed_checks), 'check')} passed."
 
 
 def not_examined(judgement: Judgement, _record: Record) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
@@ -52,8 +53,7 @@ def test_two_guests_find_all_paths(go, cloud):
     result = go("dataplane", dataplane=True)
     assert (result["changed"], result.get("failed")) == (True, None), result
     details = result["record"]["details"]
-    assert {check["status"] for check in details["checks"]} == {"ok"}
-    assert len(details["checks"]) == 8
+    assert [check["status"] for check in details["checks"]] == ["ok"] * 8 + ["not_applicable"]
     kinds = [resource["kind"] for resource in result["record"]["resources"]]
     assert kinds == ["second_server"]
     (group,) = cloud.all("os-server-groups")
@@ -65,9 +65,78 @@ def test_two_guests_find_all_paths(go, cloud):
 def test_each_guest_is_given_the_address_of_the_other(go, cloud):
     go("dataplane", dataplane=True)
     addresses = {port["name"]: port["fixed_ips"][0]["ip_address"] for port in cloud.all("ports")}
-    scripts = [base64.b64decode(fields["user_data"]).decode() for word, fields in cloud.bodies if word == "server"]
-    peers = [script.split("peer=")[1].split("\n")[0] for script in scripts]
+    peers = [script.split("peer=")[1].split("\n")[0] for script in scripts(cloud)]
     assert peers == [addresses["stackproof-run-1-second-port"], addresses["stackproof-run-1-port"]]
+
+
+def named_by_cloud(cloud, name="host-1.openstacklocal."):
+    """Have a cloud with internal DNS. Return the address of the first guest."""
+    port = next(port for port in cloud.all("ports") if port["name"] == "stackproof-run-1-port")
+    address = port["fixed_ips"][0]["ip_address"]
+    port["dns_assignment"] = [{"hostname": "host-1", "ip_address": address, "fqdn": name}]
+    return address
+
+
+def scripts(cloud):
+    """Return the scripts of both guests."""
+    return [base64.b64decode(fields["user_data"]).decode() for word, fields in cloud.bodies if word == "server"]
+
+
+@pytest.mark.usefixtures("booted")
+def test_the_second_guest_resolves_the_name_that_the_cloud_gave_the_first(go, cloud):
+    address = named_by_cloud(cloud)
+    go("dataplane", dataplane=True)
+    first, second = scripts(cloud)
+    assert "resolve host-1.openstacklocal '" not in first
+    assert f"  resolve host-1.openstacklocal '{address}'\n" in second
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_name_that_is_no_name_does_not_come_into_a_script(go, cloud):
+    named_by_cloud(cloud, "host-1;reboot")
+    record = go("dataplane", dataplane=True)["record"]
+    assert "reboot" not in scripts(cloud)[1]
+    assert record["details"]["checks"][-1]["status"] == "not_applicable"
+
+
+@pytest.mark.usefixtures("consoles")
+def test_both_guests_resolve_the_name_of_the_user(go, cloud, earlier):
+    earlier("image", "volume")
+    go("network", dataplane=True)
+    go("boot", dataplane=True, dataplane_name="example.org")
+    named_by_cloud(cloud)
+    go("dataplane", dataplane=True, dataplane_name="example.org")
+    assert ["  resolve example.org ''\n" in script for script in scripts(cloud)] == [True, True]
+
+
+@pytest.mark.usefixtures("consoles")
+def test_guests_on_two_networks_have_no_name_for_each_other(go, cloud, earlier):
+    earlier("image", "volume")
+    go("network", dataplane=True, path="routed")
+    go("boot", dataplane=True)
+    named_by_cloud(cloud)
+    go("dataplane", dataplane=True)
+    assert "resolve" not in scripts(cloud)[1]
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_name_that_is_not_resolved_fails(run, error, consoles):
+    nonce = guest.nonces(run.id, run.record.started).user_data
+    line = {
+        "nonce": nonce,
+        "guest": "second",
+        "check": "name",
+        "name": "host-1",
+        "wanted": "192.0.2.7",
+        "by": "192.0.2.2",
+    }
+    line |= {"asker": "nslookup", "resolvers": "192.0.2.2 ", "found": "", "from": 8.1, "to": 13.1}
+    consoles["second"] += f"stackproof-path: {json.dumps(line)}\n"
+    failure = error("dataplane", dataplane=True)
+    assert (failure["kind"], failure["message"]) == (
+        "name_unresolved",
+        "from the second guest to the first: host-1 does not resolve by 192.0.2.2",
+    )
 
 
 @pytest.mark.usefixtures("booted")

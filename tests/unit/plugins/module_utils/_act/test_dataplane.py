@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane as module
-from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplane import Doors
+from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplane import Doors, Errand
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import FIRST, SECOND
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
 from tree import RECORDED
@@ -60,7 +60,7 @@ needs_ping = pytest.mark.skipif(shutil.which("ping") is None, reason="this machi
 @needs_ping
 def test_a_shell_finds_what_answers(listening, refusing):
     """Nothing keeps packets from the loopback, so the port that should be shut answers as well: by a refusal."""
-    output = run(module.script(SECOND, "127.0.0.1", NONCE, Doors(listening, refusing)))
+    output = run(module.script(SECOND, NONCE, Errand("127.0.0.1", Doors(listening, refusing))))
     found = shown(SECOND, output)
     assert found.ended
     assert states(found) == {"ping": "ok", "size": "ok", "open": "ok", "shut": "failed"}
@@ -71,7 +71,7 @@ def test_a_peer_that_does_not_answer_is_lost_and_not_measured(monkeypatch, tmp_p
     silent = tmp_path / "ping"
     silent.write_text("#!/bin/sh\nexit 1\n")
     silent.chmod(0o755)
-    output = run(module.script(SECOND, "127.0.0.1", NONCE, None), PATH=f"{tmp_path}:{os.environ['PATH']}")
+    output = run(module.script(SECOND, NONCE, Errand("127.0.0.1")), PATH=f"{tmp_path}:{os.environ['PATH']}")
     found = shown(SECOND, output)
     assert found.ended
     assert states(found) == {"ping": "failed"}
@@ -80,7 +80,7 @@ def test_a_peer_that_does_not_answer_is_lost_and_not_measured(monkeypatch, tmp_p
 @pytest.mark.parametrize("guest", [FIRST, SECOND])
 @pytest.mark.parametrize("doors", [None, Doors(None, None), Doors(22, None), Doors(22, 4022)])
 def test_a_script_has_all_its_values(guest, doors):
-    text = module.script(guest, "192.0.2.7", NONCE, doors)
+    text = module.script(guest, NONCE, Errand("192.0.2.7", doors))
     assert re.findall(r"@[A-Z_]+@", text) == []
     assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
     assert ("knock 22 open" in text) == bool(doors and doors.open)

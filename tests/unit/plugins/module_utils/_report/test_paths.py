@@ -52,6 +52,17 @@ def test_the_terminal_and_the_page_have_all_checks():
     assert [row.text for row in render.page_of(record(CHECK)).paths] == [CHECK["text"]]
 
 
+UNASKED = {**CHECK, "check": "name", "target": None, "status": "not_applicable", "text": "no name was resolved"}
+
+
+def test_a_check_that_was_not_made_is_reported_and_not_counted():
+    assert text_module.path_lines(record(CHECK, UNASKED))[2:] == [
+        "  ok             first (h1) -> second (h2): 3 of 3 packets were answered",
+        "  not applicable first (h1): no name was resolved",
+    ]
+    assert verdict.paths_sentence(record(CHECK, UNASKED)).endswith(": 1 check passed.")
+
+
 @pytest.mark.parametrize(("spread", "where"), [(True, ""), (None, ""), (False, ", both on one host")])
 def test_a_verdict_reports_the_paths(spread, where):
     sentence = verdict.paths_sentence(record(CHECK, spread=spread))

@@ -54,6 +54,17 @@ def test_a_port_is_of_the_firewall_on_the_host_of_the_target(name, code):
     assert accused == {("neutron-l2-agent", "h1"), ("ovn-controller", "h1")}
 
 
+def test_a_name_that_is_not_resolved_is_of_what_answers_on_the_network():
+    symptoms = dataplane.paths(case(check("name", source="second")))
+    assert {one.code for one in symptoms} == {Code.GUEST_NAME_UNRESOLVED}
+    assert {one.peer for one in symptoms} == {"dnsmasq", "ovn-controller", "data network"}
+    assert {one.host for one in symptoms} == {"h2"}
+
+
+def test_a_name_from_elsewhere_accuses_nobody():
+    assert dataplane.paths(case({**check("name"), "target": None})) == []
+
+
 def test_what_holds_and_what_other_stages_found_are_no_symptoms():
     assert dataplane.paths(case(check("ping", "ok"), check("size", "unreadable"))) == []
     assert dataplane.paths(case_of([host("h1")], stage("metadata"))) == []
