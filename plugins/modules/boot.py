@@ -50,6 +50,10 @@ options:
   dataplane_name:
     description: With O(dataplane), the name of a host that the guest is to resolve.
     type: str
+  dataplane_volume:
+    description: With O(dataplane), whether the guest writes to the run's volume, for the second one to read it.
+    type: bool
+    default: true
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -195,7 +199,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, resolving, volumes
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, handover, volumes
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -282,7 +286,7 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     """Return the request that makes the server."""
     params = stage.params
     image, network = needed(stage)
-    paths = dataplane.script_for(stage, FIRST, resolving.given(params["dataplane_name"])) if params["dataplane"] else ""
+    paths = paths_of(stage) if params["dataplane"] else ""
     body = {
         "name": name,
         "flavorRef": flavor.id,
@@ -295,6 +299,13 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     if params["host"]:
         body["host"] = params["host"]
     return body
+
+
+def paths_of(stage: Stage[BootDetails]) -> str:
+    """Return what the guest is to try with the second one."""
+    volume = handover.volume_for(stage, stage.params["attach"])
+    errand = dataplane.errand_for(stage, FIRST)
+    return dataplane.script_for(stage, FIRST, replace(errand, volume=volume.id if volume else None))
 
 
 def networks_of(stage: Stage[BootDetails], network: Resource) -> JsonObject:
@@ -451,6 +462,7 @@ def main() -> None:
         "profiler_key": {"type": "str", "no_log": True},
         "dataplane": {"type": "bool", "default": False},
         "dataplane_name": {"type": "str"},
+        "dataplane_volume": {"type": "bool", "default": True},
     }
     run_stage(StageName.BOOT, act, BootDetails(), options, timeout=300)
 

@@ -13,7 +13,8 @@ description:
   - Boots a second server, on another host if the cloud can, and reads on both consoles what the guests found on their
     way to each other, in both directions.
   - The guests send pings, look for the largest packet that passes, connect to a TCP port that the security group opens
-    and to one that it does not open, and resolve a name.
+    and to one that it does not open, and resolve a name. A volume goes
+    from one to the other and back.
   - The stages network and boot need C(dataplane), too; with it they make the second port and the server group.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -51,6 +52,12 @@ options:
       - The name of a host that both guests are to resolve.
       - By default the second guest resolves that of the first one, if the cloud has internal DNS.
     type: str
+  dataplane_volume:
+    description:
+      - Whether the first guest writes to the run's volume, and the second one reads it after it was detached from the
+        first and attached to the second. Then the first guest gets it back.
+    type: bool
+    default: true
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -170,9 +177,9 @@ record:
 error:
   description:
     - The action, the resource, and what to check next.
-    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open) and
-      V(name_unresolved), or one of the stage metadata if the second guest does not get as far as the first one did, or
-      one that all stages have.
+    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open), V(name_unresolved),
+      V(volume_differs) and V(volume_unread), or one of the stage metadata if the second guest does not get as far as the
+      first one did, or one that all stages have.
   returned: failure
   type: dict
   sample:
@@ -193,7 +200,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest, resolving
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest, handover, resolving
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -229,8 +236,7 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     """Return the request that makes the second server: as the first one, without its volume."""
     # Before the script, which would only complain of addresses.
     port = needed(stage, "second_port")
-    watches = bool(stage.params["journey"])
-    paths = dataplane.script_for(stage, SECOND, name_for(stage), watches)
+    paths = dataplane.script_for(stage, SECOND, errand_for(stage))
     server: JsonObject = {
         "name": f"{stage.run.mark}-second-server",
         "flavorRef": needed(stage, "flavor"),
@@ -245,9 +251,16 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     return {"server": server, "os:scheduler_hints": {"group": needed(stage, "server_group")}}
 
 
-def name_for(stage: Stage[DataplaneDetails]) -> resolving.Name | None:
-    """Return the name that the second guest is to resolve: that of the user, or that of the first guest."""
-    return resolving.given(stage.params["dataplane_name"]) or resolving.of_first_guest(stage)
+def errand_for(stage: Stage[DataplaneDetails]) -> dataplane.Errand:
+    """Return what the second guest is to try: it may resolve the name of the first one, as that has its port."""
+    errand = dataplane.errand_for(stage, SECOND)
+    volume = handover.volume_for(stage, stage.details_of(StageName.BOOT, BootDetails).attach)
+    return replace(
+        errand,
+        name=errand.name or resolving.of_first_guest(stage),
+        volume=volume.id if volume else None,
+        watches=bool(stage.params["journey"]),
+    )
 
 
 def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
@@ -337,10 +350,19 @@ def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
     second = boot_second(stage)
     follow_paths(stage, {FIRST: first, SECOND: second.id})
     note_unasked(stage)
+    must_hold(stage)
+    nonces = guest.nonces(stage.run.id, stage.run.record.started)
+    check = handover.check(stage, nonces.user_data, first, second.id)
+    stage.details = replace(stage.details, checks=(*(stage.details.checks or ()), check))
+    must_hold(stage)
+    return None
+
+
+def must_hold(stage: Stage[DataplaneDetails]) -> None:
+    """Raise the error of the checks that failed, if any did."""
     failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
     if failed:
         raise dataplane.failure_of(failed)
-    return None
 
 
 def main() -> None:
@@ -350,6 +372,7 @@ def main() -> None:
         "availability_zone": {"type": "str"},
         "second_host": {"type": "str"},
         "dataplane_name": {"type": "str"},
+        "dataplane_volume": {"type": "bool", "default": True},
         "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
     }
     run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)

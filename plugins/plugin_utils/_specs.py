@@ -50,6 +50,7 @@ OTHER_OPTIONS = {
     "stackproof_zone": "availability_zone",
     "stackproof_dataplane_path": "path",
     "stackproof_dataplane_name": "dataplane_name",
+    "stackproof_dataplane_volume": "dataplane_volume",
 }
 # Type to its check, and to what a refusal calls it. Any other type takes a text.
 TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {

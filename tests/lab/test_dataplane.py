@@ -81,6 +81,15 @@ def test_two_guests_reach_each_other_in_tunnels(runs):
     assert sizes == {1500 - OVERHEAD}
 
 
+@pytest.mark.parametrize("attach", ["at_boot", "after"])
+def test_a_volume_goes_to_the_second_guest_and_comes_back(runs, attach):
+    outcome = run_of_two(runs, volume="empty", attach=attach)
+    checks = outcome.stage("dataplane")["details"]["checks"]
+    (check,) = [check for check in checks if check["check"] == "volume"]
+    assert (check["status"], check["source"], check["target"]) == ("ok", "first", "second")
+    assert check["seconds"] > 0
+
+
 def test_a_wire_that_is_too_small_is_named(lab, runs):
     fault = FAULTS["mtu-1400-on-the-second-host"]
     verdict = run_with(lab, fault, runs).record["verdict"]

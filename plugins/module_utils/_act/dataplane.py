@@ -6,17 +6,15 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .._model.details import FIRST, SECOND, NetworkDetails, PathCheck
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
-from . import guest, resolving
-from .showing import number, other, passed, seconds_between
+from . import guest, handover, resolving
+from .showing import lines_of, number, other, passed, seconds_between
 from .stage import Stage
 
 # How long a guest waits for the other one's first answer, in tries of a second each. The first guest runs before the
@@ -82,6 +80,7 @@ paths() {
 @WATCH@
 }
 paths &
+@VOLUME@
 """
 # Whether the first guest answers all the time: a line for packets that were lost, once one is answered again, and one
 # every few seconds as a sign of life. ping numbers its packets from 0 or 1, and starts there again if it has ended.
@@ -98,7 +97,6 @@ WATCH = r"""  while :; do
 # In seconds between two packets, and in packets between two signs of life
 INTERVAL_S = 0.2
 SIGN = 15
-LINE = re.compile(r"stackproof-path: (\{.*\})")
 MOST_LINES = 100
 
 
@@ -114,12 +112,14 @@ class Doors:
 class Errand:
     """What a guest is to try.
 
-    doors: None where no security group holds. watches: whether it looks at the other guest until its end.
+    doors: None where no security group holds. volume: the id of the one that is handed over. watches: whether it looks
+    at the other guest until its end.
     """
 
     peer: str
     doors: Doors | None = None
     name: resolving.Name | None = None
+    volume: str | None = None
     watches: bool = False
 
 
@@ -157,6 +157,7 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
     """Return what a guest is to run after its own proof."""
     values = {
         "FUNCTIONS": resolving.SCRIPT if errand.name else "",
+        "VOLUME": handover.script(guest_name, errand.volume) if errand.volume else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
         "PEER": errand.peer,
@@ -175,16 +176,21 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
     return text
 
 
-def script_for(stage: Stage[Any], guest_name: str, name: resolving.Name | None, watches: bool = False) -> str:
-    """Return the script of one of the run's guests, by the ports and the security group of its network stage."""
+def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
+    """Return what one of the run's guests is to try, by the ports and the security group of its network stage."""
     network = stage.details_of(StageName.NETWORK, NetworkDetails)
     peers = network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
     peer = next((address for address in peers or () if ":" not in address), None)
     if peer is None:
         message = "the ports of the guests have no IPv4 addresses"
         raise StageError("invalid", message, hint="Run the stage network with dataplane, on a network with IPv4.")
+    return Errand(peer, doors_for(stage), resolving.given(stage.params["dataplane_name"]))
+
+
+def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
+    """Return the script of one of the run's guests."""
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
-    return script(guest_name, nonces.user_data, Errand(peer, doors_for(stage), name, watches))
+    return script(guest_name, nonces.user_data, errand)
 
 
 def doors_for(stage: Stage[Any]) -> Doors | None:
@@ -214,17 +220,6 @@ class Shown:
     @property
     def failed(self) -> bool:
         return any(check.status == CheckStatus.FAILED for check in checks_of(self))
-
-
-def lines_of(console: str, nonce: str) -> Iterator[dict[str, Any]]:
-    """Return what the guests of a run have shown on a console, in its order."""
-    for match in LINE.finditer(console):
-        try:
-            line = json.loads(match[1])
-        except (ValueError, RecursionError):
-            continue  # another line was written into it
-        if isinstance(line, dict) and line.get("nonce") == nonce:
-            yield line
 
 
 def read(console: str, guest: str, nonce: str) -> Shown:
@@ -317,6 +312,7 @@ KINDS = {
     "open": "path_shut",
     "shut": "path_open",
     resolving.CHECK: "name_unresolved",
+    handover.CHECK: "volume_differs",
 }
 HINTS = {
     "path_lost": "Look at the ports of both servers, the tunnel or VLAN between their hosts, and the security group.",
@@ -326,6 +322,8 @@ HINTS = {
     "path_open": "The security group does not hold: look at the firewall of the port on the host of the target.",
     "name_unresolved": "With agents, look at the dnsmasq of the network's DHCP agent; with OVN, at the rows of DNS in"
     " its northbound database. If the subnet names other resolvers, look whether the guest reaches them.",
+    "volume_differs": "Look for the volume's id in the logs of cinder-volume and of nova-compute on both hosts."
+    " Look whether its back end is healthy.",
 }
 
 

@@ -2,18 +2,38 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read single values of a line that a guest has shown: it may have written anything."""
+"""Read the lines that guests show of what they tried: a guest may write anything on its console."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .._model.details import FIRST, SECOND
 from .._model.words import CheckStatus
 
+LINE = re.compile(r"stackproof-path: (\{.*\})")
 # A line of a guest
 Line = Mapping[str, Any]
+
+
+def lines_of(console: str, nonce: str) -> Iterator[dict[str, Any]]:
+    """Return what the guests of a run have shown on a console, in its order."""
+    for match in LINE.finditer(console):
+        try:
+            line = json.loads(match[1])
+        except (ValueError, RecursionError):
+            continue  # another line was written into it
+        if isinstance(line, dict) and line.get("nonce") == nonce:
+            yield line
+
+
+def line_of(console: str, guest: str, check: str, nonce: str) -> Line | None:
+    """Return the first line of a guest about a check; None if its console has none."""
+    lines = lines_of(console, nonce)
+    return next((line for line in lines if (line.get("guest"), line.get("check")) == (guest, check)), None)
 
 
 def other(guest: str) -> str:

@@ -109,10 +109,16 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
     return unanswered(Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS)
 
 
+def differing(_case: Case, _check: PathCheck) -> list[Symptom]:
+    """Return nothing: what lost the content of a volume is not seen in it."""
+    return []
+
+
 READERS: dict[str, Callable[[Case, PathCheck], list[Symptom]]] = {
     "ping": lost,
     "size": narrow,
     "open": shut,
     "shut": opened,
     "name": unresolved,
+    "volume": differing,
 }

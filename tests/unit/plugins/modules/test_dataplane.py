@@ -14,6 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import g
 from tree import RECORDED
 
 pytestmark = pytest.mark.usefixtures("hurry")
+SUM, OTHER_SUM = "a" * 64, "b" * 64
 OLD_NONCE = "29134372912625bc1c2ee7c6f4192427"
 
 
@@ -31,12 +32,21 @@ def consoles(run, cloud):
         for name in ("first", "second")
     }
 
+    texts["first"] += of_volume(nonce, "first", "written", SUM)
+    texts["second"] += of_volume(nonce, "second", "read", SUM)
+
     def of(server):
         name = cloud.things["/compute/v2.1/servers"][server]["name"]
         return texts["second" if name.endswith("-second-server") else "first"]
 
     cloud.console = of
     return texts
+
+
+def of_volume(nonce, name, check, digest, disk="vdb"):
+    """Return the line of a guest that has written to the volume, or read it."""
+    line = {"nonce": nonce, "guest": name, "check": check, "disk": disk, "sum": digest}
+    return f"stackproof-path: {json.dumps(line)}\n"
 
 
 @pytest.fixture
@@ -53,7 +63,7 @@ def test_two_guests_find_all_paths(go, cloud):
     result = go("dataplane", dataplane=True)
     assert (result["changed"], result.get("failed")) == (True, None), result
     details = result["record"]["details"]
-    assert [check["status"] for check in details["checks"]] == ["ok"] * 8 + ["not_applicable"]
+    assert [check["status"] for check in details["checks"]] == ["ok"] * 8 + ["not_applicable", "ok"]
     kinds = [resource["kind"] for resource in result["record"]["resources"]]
     assert kinds == ["second_server"]
     (group,) = cloud.all("os-server-groups")
@@ -96,7 +106,8 @@ def test_a_name_that_is_no_name_does_not_come_into_a_script(go, cloud):
     named_by_cloud(cloud, "host-1;reboot")
     record = go("dataplane", dataplane=True)["record"]
     assert "reboot" not in scripts(cloud)[1]
-    assert record["details"]["checks"][-1]["status"] == "not_applicable"
+    (check,) = [check for check in record["details"]["checks"] if check["check"] == "name"]
+    assert check["status"] == "not_applicable"
 
 
 @pytest.mark.usefixtures("consoles")
@@ -137,6 +148,98 @@ def test_a_name_that_is_not_resolved_fails(run, error, consoles):
         "name_unresolved",
         "from the second guest to the first: host-1 does not resolve by 192.0.2.2",
     )
+
+
+def moves(cloud):
+    """Return where the volume was detached and attached: the method, and the name of the server."""
+    servers = cloud.things["/compute/v2.1/servers"]
+    asked = cloud.asked("DELETE", "/os-volume_attachments/") and cloud.asked(None, "/os-volume_attachments")
+    return [(method, servers[path.split("/")[4]]["name"].removeprefix("stackproof-run-1-")) for method, path in asked]
+
+
+@pytest.mark.usefixtures("booted")
+def test_the_volume_goes_to_the_second_guest_and_comes_back(go, cloud):
+    (check,) = [
+        one for one in go("dataplane", dataplane=True)["record"]["details"]["checks"] if one["check"] == "volume"
+    ]
+    assert check["text"].startswith("the volume came with what was written to it")
+    assert check["seconds"] > 0
+    assert moves(cloud) == [
+        ("DELETE", "server"),
+        ("POST", "second-server"),
+        ("DELETE", "second-server"),
+        ("POST", "server"),
+    ]
+    (volume,) = cloud.all("volumes")
+    assert all(f"'{volume['id'][:20]}'" in script for script in scripts(cloud))
+
+
+@pytest.mark.usefixtures("booted")
+def test_other_content_fails(error, consoles):
+    consoles["second"] = consoles["second"].replace(SUM, OTHER_SUM)
+    failure = error("dataplane", dataplane=True)
+    assert failure["kind"] == "volume_differs"
+    assert failure["message"].startswith("from the first guest to the second: the volume has other content")
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_second_guest_that_does_not_see_the_volume_fails(error, consoles):
+    consoles["second"] = consoles["second"].replace('"check": "read"', '"check": "x"')
+    failure = error("dataplane", dataplane=True, timeout=3)
+    assert (failure["kind"], failure["message"]) == (
+        "volume_unread",
+        "the second guest did not show what it has read on the volume",
+    )
+
+
+def handed_over(go):
+    """Return what is said of the volume."""
+    checks = go("dataplane", dataplane=True)["record"]["details"]["checks"]
+    return [(check["status"], check["text"]) for check in checks if check["check"] == "volume"]
+
+
+@pytest.mark.usefixtures("booted")
+@pytest.mark.parametrize(
+    ("disk", "reason"),
+    [
+        ("", "the first guest shows no disk with its id"),
+        ("vdb", "the first guest cannot write to it, or has no sha256sum"),
+    ],
+)
+def test_a_first_guest_that_cannot_write_is_no_failure(go, run, cloud, consoles, disk, reason):
+    nonce = guest.nonces(run.id, run.record.started).user_data
+    consoles["first"] = consoles["first"].replace(
+        of_volume(nonce, "first", "written", SUM), of_volume(nonce, "first", "written", "", disk)
+    )
+    assert handed_over(go) == [("not_applicable", f"no volume was handed over: {reason}")]
+    assert moves(cloud) == []
+
+
+@pytest.mark.usefixtures("consoles")
+def test_without_a_volume_none_is_handed_over(go, earlier):
+    earlier("image")
+    go("network", dataplane=True)
+    go("boot", dataplane=True)
+    assert handed_over(go) == [("not_applicable", "no volume was handed over: the run has none")]
+
+
+@pytest.mark.usefixtures("consoles")
+def test_a_root_disk_is_not_handed_over(go, cloud, earlier):
+    cloud.states["volumes"] = [{"status": "available", "bootable": "true"}]
+    earlier("image")
+    go("volume", source="image")
+    (volume,) = cloud.all("volumes")
+    go("network", dataplane=True)
+    go("boot", dataplane=True, attach="root")
+    assert handed_over(go) == [("not_applicable", "no volume was handed over: it is the root disk of the first guest")]
+    assert volume["id"][:20] not in "".join(scripts(cloud))
+
+
+@pytest.mark.usefixtures("booted")
+def test_a_volume_is_not_handed_over_against_the_will_of_the_user(go, cloud):
+    checks = go("dataplane", dataplane=True, dataplane_volume=False)["record"]["details"]["checks"]
+    assert checks[-1]["text"] == "no volume was handed over: stackproof_dataplane_volume is false"
+    assert moves(cloud) == []
 
 
 @pytest.mark.usefixtures("booted")

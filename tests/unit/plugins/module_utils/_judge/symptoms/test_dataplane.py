@@ -65,6 +65,10 @@ def test_a_name_from_elsewhere_accuses_nobody():
     assert dataplane.paths(case({**check("name"), "target": None})) == []
 
 
+def test_other_content_of_a_volume_accuses_nobody():
+    assert dataplane.paths(case(check("volume"))) == []
+
+
 def test_what_holds_and_what_other_stages_found_are_no_symptoms():
     assert dataplane.paths(case(check("ping", "ok"), check("size", "unreadable"))) == []
     assert dataplane.paths(case_of([host("h1")], stage("metadata"))) == []
