@@ -54,6 +54,12 @@ options:
     description: With O(dataplane), whether the guest writes to the run's volume, for the second one to read it.
     type: bool
     default: true
+  dataplane_login:
+    description:
+      - With O(dataplane), whether a key pair is made, with which the stage dataplane logs in to the guest at its
+        floating IP. Without a floating IP none is made.
+    type: bool
+    default: true
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -199,7 +205,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, handover, volumes
+from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, handover, login, volumes
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -286,11 +292,10 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     """Return the request that makes the server."""
     params = stage.params
     image, network = needed(stage)
-    paths = paths_of(stage) if params["dataplane"] else ""
     body = {
         "name": name,
         "flavorRef": flavor.id,
-        **proof_of(stage.run, paths),
+        **(dataplane_of(stage) if params["dataplane"] else proof_of(stage.run)),
         **networks_of(stage, network),
         **disks_of(stage, image),
     }
@@ -301,11 +306,13 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
     return body
 
 
-def paths_of(stage: Stage[BootDetails]) -> str:
-    """Return what the guest is to try with the second one."""
-    volume = handover.volume_for(stage, stage.params["attach"])
+def dataplane_of(stage: Stage[BootDetails]) -> JsonObject:
+    """Return the part of the request about what the guest is to prove, alone and with the second one."""
     errand = dataplane.errand_for(stage, FIRST)
-    return dataplane.script_for(stage, FIRST, replace(errand, volume=volume.id if volume else None))
+    volume, key_pair = handover.volume_for(stage, stage.params["attach"]), login.key_pair_for(stage)
+    errand = replace(errand, volume=volume.id if volume else None, key_pair=key_pair)
+    proof = proof_of(stage.run, dataplane.script_for(stage, FIRST, errand))
+    return {**proof, "key_name": key_pair.name} if key_pair else proof
 
 
 def networks_of(stage: Stage[BootDetails], network: Resource) -> JsonObject:
@@ -463,6 +470,7 @@ def main() -> None:
         "dataplane": {"type": "bool", "default": False},
         "dataplane_name": {"type": "str"},
         "dataplane_volume": {"type": "bool", "default": True},
+        "dataplane_login": {"type": "bool", "default": True},
     }
     run_stage(StageName.BOOT, act, BootDetails(), options, timeout=300)
 

@@ -14,7 +14,7 @@ description:
     way to each other, in both directions.
   - The guests send pings, look for the largest packet that passes, connect to a TCP port that the security group opens
     and to one that it does not open, and resolve a name. A volume goes
-    from one to the other and back.
+    from one to the other and back, and this machine logs in to the first one by ssh.
   - The stages network and boot need C(dataplane), too; with it they make the second port and the server group.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -56,6 +56,12 @@ options:
     description:
       - Whether the first guest writes to the run's volume, and the second one reads it after it was detached from the
         first and attached to the second. Then the first guest gets it back.
+    type: bool
+    default: true
+  dataplane_login:
+    description:
+      - Whether this machine logs in to the first guest at its floating IP, by ssh with the key pair that the stage boot
+        has made. The private key is deleted afterwards.
     type: bool
     default: true
   timeout:
@@ -178,8 +184,8 @@ error:
   description:
     - The action, the resource, and what to check next.
     - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open), V(name_unresolved),
-      V(volume_differs) and V(volume_unread), or one of the stage metadata if the second guest does not get as far as the
-      first one did, or one that all stages have.
+      V(no_login), V(volume_differs) and V(volume_unread), or one of the stage metadata if the second guest does not get
+      as far as the first one did, or one that all stages have.
   returned: failure
   type: dict
   sample:
@@ -200,7 +206,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest, handover, resolving
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    dataplane,
+    guest,
+    handover,
+    login,
+    resolving,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
@@ -334,9 +346,8 @@ def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:
 
 def note_unasked(stage: Stage[DataplaneDetails]) -> None:
     """Say what the guests were not asked for, as the cloud and the user gave nothing to ask for."""
-    checks = stage.details.checks or ()
-    if resolving.CHECK not in {check.check for check in checks}:
-        stage.details = replace(stage.details, checks=(*checks, resolving.unasked(SECOND)))
+    if resolving.CHECK not in {check.check for check in stage.details.checks or ()}:
+        note(stage, resolving.unasked(SECOND))
 
 
 def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
@@ -346,16 +357,28 @@ def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
     stage_options.check({"stackproof_dataplane_name": stage.params["dataplane_name"]})
     if stage.check:
         return None
+    try:
+        check_guests(stage)
+    finally:
+        stage.run.forget_login_key()
+    return None
+
+
+def check_guests(stage: Stage[DataplaneDetails]) -> None:
     first = needed(stage, "server")
     second = boot_second(stage)
     follow_paths(stage, {FIRST: first, SECOND: second.id})
     note_unasked(stage)
     must_hold(stage)
-    nonces = guest.nonces(stage.run.id, stage.run.record.started)
-    check = handover.check(stage, nonces.user_data, first, second.id)
-    stage.details = replace(stage.details, checks=(*(stage.details.checks or ()), check))
+    nonce = guest.nonces(stage.run.id, stage.run.record.started).user_data
+    note(stage, login.check(stage, nonce, first, dataplane.opens(stage, login.PORT)))
     must_hold(stage)
-    return None
+    note(stage, handover.check(stage, nonce, first, second.id))
+    must_hold(stage)
+
+
+def note(stage: Stage[DataplaneDetails], check: PathCheck) -> None:
+    stage.details = replace(stage.details, checks=(*(stage.details.checks or ()), check))
 
 
 def must_hold(stage: Stage[DataplaneDetails]) -> None:
@@ -373,6 +396,7 @@ def main() -> None:
         "second_host": {"type": "str"},
         "dataplane_name": {"type": "str"},
         "dataplane_volume": {"type": "bool", "default": True},
+        "dataplane_login": {"type": "bool", "default": True},
         "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
     }
     run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)

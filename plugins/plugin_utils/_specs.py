@@ -51,6 +51,7 @@ OTHER_OPTIONS = {
     "stackproof_dataplane_path": "path",
     "stackproof_dataplane_name": "dataplane_name",
     "stackproof_dataplane_volume": "dataplane_volume",
+    "stackproof_dataplane_login": "dataplane_login",
 }
 # Type to its check, and to what a refusal calls it. Any other type takes a text.
 TYPES: dict[str, tuple[Callable[[Any], Any], str]] = {

@@ -90,6 +90,19 @@ def test_a_volume_goes_to_the_second_guest_and_comes_back(runs, attach):
     assert check["seconds"] > 0
 
 
+def test_the_client_logs_in_to_the_first_guest(runs):
+    outcome = run_of_two(runs, floating_ip=True)
+    checks = outcome.stage("dataplane")["details"]["checks"]
+    (check,) = [check for check in checks if check["check"] == "login"]
+    assert (check["status"], check["source"], check["target"]) == ("ok", "client", "first"), check
+    assert check["text"].startswith(
+        "logged in as root with the key pair of the run; the guest calls itself stackproof-"
+    )
+    assert not (outcome.directory / "login_key").exists()
+    (line,) = [line for line in outcome.ledger if line["kind"] == "key_pair" and line["event"] == "gone"]
+    assert line["name"].endswith("-key-pair")
+
+
 def test_a_wire_that_is_too_small_is_named(lab, runs):
     fault = FAULTS["mtu-1400-on-the-second-host"]
     verdict = run_with(lab, fault, runs).record["verdict"]

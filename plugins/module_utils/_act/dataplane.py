@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.details import FIRST, SECOND, NetworkDetails, PathCheck
+from .._model.details import CLIENT, FIRST, SECOND, NetworkDetails, PathCheck
+from .._model.stage import Resource
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
-from . import guest, handover, resolving
+from . import guest, handover, login, resolving
 from .showing import lines_of, number, other, passed, seconds_between
 from .stage import Stage
 
@@ -112,14 +113,15 @@ class Doors:
 class Errand:
     """What a guest is to try.
 
-    doors: None where no security group holds. volume: the id of the one that is handed over. watches: whether it looks
-    at the other guest until its end.
+    doors: None where no security group holds. volume: the id of the one that is handed over. key_pair: the
+    one with which the client logs in. watches: whether it looks at the other guest until its end.
     """
 
     peer: str
     doors: Doors | None = None
     name: resolving.Name | None = None
     volume: str | None = None
+    key_pair: login.KeyPair | None = None
     watches: bool = False
 
 
@@ -150,13 +152,21 @@ def steps_of(errand: Errand) -> list[str]:
     doors = errand.doors or Doors(None, None)
     knocks = [("open", doors.open), ("shut", doors.shut)]
     steps = [f"  knock {port} {name}" for name, port in knocks if port is not None]
-    return [*steps, errand.name.command] if errand.name else steps
+    if errand.name:
+        steps.append(errand.name.command)
+    return [*steps, "  login"] if errand.key_pair else steps
+
+
+def functions_for(errand: Errand) -> str:
+    """Return the functions of the script that only some errands need."""
+    of_name = resolving.SCRIPT if errand.name else ""
+    return of_name + (errand.key_pair.script if errand.key_pair else "")
 
 
 def script(guest_name: str, nonce: str, errand: Errand) -> str:
     """Return what a guest is to run after its own proof."""
     values = {
-        "FUNCTIONS": resolving.SCRIPT if errand.name else "",
+        "FUNCTIONS": functions_for(errand),
         "VOLUME": handover.script(guest_name, errand.volume) if errand.volume else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
@@ -196,11 +206,21 @@ def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
 def doors_for(stage: Stage[Any]) -> Doors | None:
     """Return the ports to knock at, by the rules of the run's security group; None where it has none."""
     group = stage.resource("security_group")
+    return doors_of(rules_of(stage, group)) if group else None
+
+
+def opens(stage: Stage[Any], port: int) -> bool:
+    """Return whether the run's security group, if it has one, opens a TCP port of its guests."""
+    group = stage.resource("security_group")
     if group is None:
-        return None
-    # A cloud that ignores the filter lists the rules of others, too.
+        return True
+    return is_in_any(port, [ports_of(rule) for rule in rules_of(stage, group) if lets_in_tcp(rule)])
+
+
+def rules_of(stage: Stage[Any], group: Resource) -> list[Any]:
     rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
-    return doors_of(rule for rule in rules if rule["security_group_id"] == group.id)
+    # A cloud that ignores the filter lists the rules of others, too.
+    return [rule for rule in rules if rule["security_group_id"] == group.id]
 
 
 # What consoles show
@@ -313,6 +333,7 @@ KINDS = {
     "shut": "path_open",
     resolving.CHECK: "name_unresolved",
     handover.CHECK: "volume_differs",
+    login.CHECK: "no_login",
 }
 HINTS = {
     "path_lost": "Look at the ports of both servers, the tunnel or VLAN between their hosts, and the security group.",
@@ -324,6 +345,8 @@ HINTS = {
     " its northbound database. If the subnet names other resolvers, look whether the guest reaches them.",
     "volume_differs": "Look for the volume's id in the logs of cinder-volume and of nova-compute on both hosts."
     " Look whether its back end is healthy.",
+    "no_login": "If the stage metadata has reached the guest, the network carries the connection. Look at the ssh"
+    " server and at authorized_keys in the guest: openstack console log show.",
 }
 
 
@@ -337,4 +360,6 @@ def failure_of(failed: Iterable[PathCheck]) -> StageError:
 def route_of(check: PathCheck) -> str:
     if check.target is None:
         return f"from the {check.source} guest"
+    if check.source == CLIENT:
+        return f"from the client to the {check.target} guest"
     return f"from the {check.source} guest to the {check.target}"

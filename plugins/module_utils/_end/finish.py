@@ -46,6 +46,8 @@ def finish(
     run: Run, earlier: Sequence[EarlierRun], thresholds: Sequence[Threshold] = (), broke_off: str | None = None
 ) -> None:
     """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
+    # A stage that failed before the login has left it.
+    run.forget_login_key()
     run.update(
         leftovers=(*run.record.leftovers, *unaccounted(run)),
         stages=verdict.with_skipped(run.record),

@@ -116,6 +116,12 @@ def find_server_group(cloud: Any, name: str) -> list[JsonObject]:
     return [group for group in groups if group["name"] == name]
 
 
+def find_key_pair(cloud: Any, name: str) -> list[JsonObject]:
+    pairs = answer_of(cloud.compute.get("/os-keypairs"))["keypairs"]
+    names = [pair["keypair"]["name"] for pair in pairs]
+    return [{"id": known, "name": known} for known in names if known == name]
+
+
 def read_interface(cloud: Any, identity: str) -> JsonObject:
     router, subnet = identity.split("/")
     ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
@@ -190,6 +196,7 @@ SERVER = plain("compute", "/servers", "server")._replace(is_prompt=False)
 VOLUME = plain("block_storage", "/volumes", "volume")._replace(delete=delete_volume, is_prompt=False)
 FLOATING_IP = plain("network", "/floatingips", "floatingip")._replace(find=find_address)
 SERVER_GROUP = plain("compute", "/os-server-groups", "server_group")._replace(find=find_server_group)
+KEY_PAIR = plain("compute", "/os-keypairs", "keypair")._replace(find=find_key_pair)
 IMAGE = plain("image", "/images", "image")
 PORT = plain("network", "/ports", "port")._replace(after=SERVERS)
 # Neutron takes no interface from a router as long as a floating IP is reached through it.
@@ -205,6 +212,7 @@ KINDS = in_order(
         "server": SERVER,
         "second_server": SERVER,
         "server_group": SERVER_GROUP,
+        "key_pair": KEY_PAIR,
         "floating_ip": FLOATING_IP,
         "volume": VOLUME._replace(after=SERVERS),
         "snapshot": IMAGE._replace(after=SERVERS),

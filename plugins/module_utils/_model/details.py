@@ -276,16 +276,16 @@ class MetadataDetails(Details):
 
 # dataplane
 
-# The guests of a run
-FIRST, SECOND = "first", "second"
+# The guests of a run, and the machine that runs the playbook
+FIRST, SECOND, CLIENT = "first", "second", "client"
 
 
 @dataclass(frozen=True)
 class PathCheck:
     """What one guest found on its way to the other, or elsewhere.
 
-    source, target: the guests, first or second; no target for what is outside the run. value: what was measured, such
-    as the largest packet, in bytes. expected: what it should be.
+    source, target: the guests, first or second; no target for what is outside the run. The source of a login is the
+    client. value: what was measured, such as the largest packet, in bytes. expected: what it should be.
     """
 
     check: str

@@ -30,7 +30,9 @@ DAMAGED_LINE = "damaged line"
 # The form of the services' ids; a router's interface has two. Another text could lead to another of their URLs.
 ID = r"[0-9A-Za-z_-]{1,64}"
 TWO_IDS = re.compile(f"{ID}/{ID}")
-FORMS = {"router_interface": TWO_IDS, "second_router_interface": TWO_IDS}
+# Nova knows a key pair by its name, which is ours.
+NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,254}")
+FORMS = {"router_interface": TWO_IDS, "second_router_interface": TWO_IDS, "key_pair": NAME}
 FORM = re.compile(ID)
 
 

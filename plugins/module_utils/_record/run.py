@@ -189,6 +189,15 @@ class Run:
             return stream.read(LONGEST_PATH).decode("ascii")
         return ""
 
+    @property
+    def login_key(self) -> str:
+        """Return the path of the private key with which the client logs in to a guest."""
+        return self.path("login_key")
+
+    def forget_login_key(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.login_key)
+
     def say(self, stage: str, text: str) -> None:
         """Write a line for the users who follow the run. A full disk fails where the record is written, not here."""
         line = {"at": now(), "stage": stage, "text": words_of(text, LONGEST_LINE)}

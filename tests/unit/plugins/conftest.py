@@ -106,6 +106,7 @@ COLLECTIONS = {
     "/compute/v2.1/servers": ("server", template("server")),
     "/compute/v2.1/flavors": ("flavor", template("flavors")[0]),
     "/compute/v2.1/os-server-groups": ("server_group", {"name": ""}),
+    "/compute/v2.1/os-keypairs": ("keypair", {"name": ""}),
 }
 # What is always the same, without and with a token
 PUBLIC = {"/network": "neutron versions", "/image": "glance versions", "/compute/v2.1": "nova v2.1"}
@@ -185,7 +186,9 @@ class FakeCloud:
     def put(self, collection, /, **fields):
         """Have a thing from the start, or from elsewhere."""
         path = next(path for path in COLLECTIONS if path.endswith("/" + collection))
-        thing = {**copy.deepcopy(COLLECTIONS[path][1]), "id": str(uuid.uuid4()), **fields}
+        # Nova knows a key pair by its name.
+        identity = fields["name"] if collection == "os-keypairs" else str(uuid.uuid4())
+        thing = {**copy.deepcopy(COLLECTIONS[path][1]), "id": identity, **fields}
         self.things[path][thing["id"]] = thing
         return thing
 
@@ -361,7 +364,7 @@ class FakeCloud:
         for thing in listed:
             if thing.get("_going"):
                 self._advance(self.things[collection], thing)
-        return {plural: listed}
+        return {plural: [{"keypair": thing} for thing in listed] if plural == "keypairs" else listed}
 
     def _delete(self, things, thing):
         # What is seen after each deletion, if it does not go at once; from an error, or softly deleted, it stays.

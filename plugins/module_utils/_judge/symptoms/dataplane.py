@@ -109,8 +109,8 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
     return unanswered(Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS)
 
 
-def differing(_case: Case, _check: PathCheck) -> list[Symptom]:
-    """Return nothing: what lost the content of a volume is not seen in it."""
+def of_nobody(_case: Case, _check: PathCheck) -> list[Symptom]:
+    """Return nothing: neither the content of a volume nor a refused login shows who is to blame."""
     return []
 
 
@@ -120,5 +120,6 @@ READERS: dict[str, Callable[[Case, PathCheck], list[Symptom]]] = {
     "open": shut,
     "shut": opened,
     "name": unresolved,
-    "volume": differing,
+    "volume": of_nobody,
+    "login": of_nobody,
 }

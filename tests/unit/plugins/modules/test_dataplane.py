@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import base64
 import json
+import subprocess
+from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, login
 from tree import RECORDED
 
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -63,7 +65,7 @@ def test_two_guests_find_all_paths(go, cloud):
     result = go("dataplane", dataplane=True)
     assert (result["changed"], result.get("failed")) == (True, None), result
     details = result["record"]["details"]
-    assert [check["status"] for check in details["checks"]] == ["ok"] * 8 + ["not_applicable", "ok"]
+    assert [check["status"] for check in details["checks"]] == ["ok"] * 8 + ["not_applicable", "not_applicable", "ok"]
     kinds = [resource["kind"] for resource in result["record"]["resources"]]
     assert kinds == ["second_server"]
     (group,) = cloud.all("os-server-groups")
@@ -240,6 +242,85 @@ def test_a_volume_is_not_handed_over_against_the_will_of_the_user(go, cloud):
     checks = go("dataplane", dataplane=True, dataplane_volume=False)["record"]["details"]["checks"]
     assert checks[-1]["text"] == "no volume was handed over: stackproof_dataplane_volume is false"
     assert moves(cloud) == []
+
+
+@pytest.fixture
+def programs(monkeypatch):
+    """Programs of ssh that make a key and log in; a test may take one away or have it fail."""
+    have = dict.fromkeys(login.PROGRAMS, 0)
+
+    def run(words):
+        if "-f" in words and "-y" not in words:
+            Path(words[words.index("-f") + 1]).write_text("private")
+        output = "ecdsa-sha2-nistp256 AAAA comment" if "-y" in words else "guest-1\n"
+        return subprocess.CompletedProcess(words, have[words[0]], output, "Permission denied (publickey).")
+
+    monkeypatch.setattr(login, "run", run)
+    monkeypatch.setattr(login.shutil, "which", have.get)
+    monkeypatch.setattr(login, "PATIENCE", 0.05)
+    return have
+
+
+@pytest.fixture
+def reachable(go, cloud, earlier, consoles, run, programs):
+    """The stages before this one, of a run with a floating IP; the first guest shows a user with the key."""
+    assert programs
+    earlier("image", "volume")
+    cloud.put("networks", name="outside", **{"router:external": True})
+    go("network", dataplane=True, external_network="outside", floating_ip=True)
+    go("boot", dataplane=True)
+    nonce = guest.nonces(run.id, run.record.started).user_data
+    line = {"nonce": nonce, "guest": "first", "check": "login", "user": "debian"}
+    consoles["first"] += f"stackproof-path: {json.dumps(line)}\n"
+    return Path(run.login_key)
+
+
+def logged_in(result):
+    return next(check for check in result["record"]["details"]["checks"] if check["check"] == "login")
+
+
+def test_the_client_logs_in_with_a_key_that_is_gone_afterwards(go, cloud, reachable):
+    assert reachable.exists()
+    check = logged_in(go("dataplane", dataplane=True))
+    assert (check["status"], check["source"], check["target"]) == ("ok", "client", "first")
+    assert check["text"] == "logged in as debian with the key pair of the run; the guest calls itself guest-1"
+    assert not reachable.exists()
+    (pair,) = cloud.all("os-keypairs")
+    (first, second) = cloud.all("servers")
+    assert (first["key_name"], second.get("key_name")) == (pair["name"], None)
+    assert pair["name"] == "stackproof-run-1-key-pair"
+
+
+def test_a_login_that_is_refused_fails_and_the_key_is_gone(error, programs, reachable):
+    programs["ssh"] = 255
+    failure = error("dataplane", dataplane=True)
+    assert (failure["kind"], failure["message"]) == (
+        "no_login",
+        "from the client to the first guest: no login as debian: Permission denied (publickey).",
+    )
+    assert not reachable.exists()
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_machine_without_ssh_does_not_log_in(go, programs):
+    del programs["ssh"]
+    assert logged_in(go("dataplane", dataplane=True))["text"] == "no login: this machine has no program ssh"
+
+
+@pytest.mark.usefixtures("reachable")
+def test_a_guest_whose_users_have_no_key_is_no_failure(go, consoles):
+    consoles["first"] = consoles["first"].replace('"debian"', '""')
+    check = logged_in(go("dataplane", dataplane=True))
+    assert (check["status"], check["text"]) == (
+        "not_applicable",
+        "no login: no user of the guest has the key pair",
+    )
+
+
+@pytest.mark.usefixtures("booted", "programs")
+def test_without_a_floating_ip_no_key_pair_is_made(go, cloud):
+    check = logged_in(go("dataplane", dataplane=True))
+    assert (check["status"], cloud.all("os-keypairs")) == ("not_applicable", [])
 
 
 @pytest.mark.usefixtures("booted")

@@ -53,6 +53,13 @@ def record(run):
     return json.loads(Path(run.path("run.json")).read_text())
 
 
+def test_the_end_of_a_run_deletes_a_private_key_that_a_failed_stage_left(call, unfinished):
+    run = unfinished(FAILED)
+    Path(run.login_key).write_text("private")
+    call(module, run_dir=run.directory)
+    assert not Path(run.login_key).exists()
+
+
 def test_a_run_that_passed_ends_with_its_verdict_and_files(call, unfinished):
     run = unfinished(PASSED)
     result = call(module, run_dir=run.directory)

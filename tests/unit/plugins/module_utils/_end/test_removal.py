@@ -26,6 +26,7 @@ PLURALS = {
     "server": "servers",
     "second_server": "servers",
     "server_group": "os-server-groups",
+    "key_pair": "os-keypairs",
     "image": "images",
     "snapshot": "images",
     "volume": "volumes",
