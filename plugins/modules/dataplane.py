@@ -180,6 +180,26 @@ record:
             text: TCP port 4022, which the security group does not open, is silent
             seconds: 5.04
             value: 4022.0
+          - check: name
+            source: second
+            target: first
+            status: ok
+            text: host-192-168-222-202.openstacklocal resolves to 192.168.222.202 by 192.168.222.2
+            seconds: 0.15
+          - check: login
+            source: client
+            target: first
+            status: ok
+            text: >-
+              logged in as root with the key pair of the run; the guest calls itself
+              stackproof-20261128-090515-ad0aa8-server.novalocal
+            seconds: 0.335122
+          - check: volume
+            source: first
+            target: second
+            status: ok
+            text: the volume came with what was written to it (1 MiB, SHA-256 89d41c8b9918...)
+            seconds: 31.076248
 error:
   description:
     - The action, the resource, and what to check next.

@@ -14,7 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplan
 from ansible_collections.stackproof.provision.plugins.module_utils._act.showing import line_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import FIRST, SECOND
 
-NONCE = "29134372912625bc1c2ee7c6f4192427"
+NONCE = "272b3bb0abec515ad4c8342a69d2b07f"
 VOLUME = "8e2d2b24-afff-407c-8a31-0123456789ab"
 
 

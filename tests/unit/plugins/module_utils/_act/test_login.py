@@ -17,7 +17,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.showing 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import FIRST
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 
-NONCE = "29134372912625bc1c2ee7c6f4192427"
+NONCE = "272b3bb0abec515ad4c8342a69d2b07f"
 KEY = "ecdsa-sha2-nistp256 AAAAE2VjZHNh+/x="
 needs_ssh_keygen = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="this machine has no ssh-keygen")
 

@@ -14,7 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplan
 from ansible_collections.stackproof.provision.plugins.module_utils._act.resolving import Name
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import SECOND
 
-NONCE = "29134372912625bc1c2ee7c6f4192427"
+NONCE = "272b3bb0abec515ad4c8342a69d2b07f"
 HOST, ADDRESS = "host-192-0-2-7.openstacklocal", "192.0.2.7"
 NAME = Name(HOST, ADDRESS)
 TOOLS = ("cat", "grep", "head", "sed", "sleep", "sort", "tail", "tr")
