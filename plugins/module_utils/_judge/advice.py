@@ -110,6 +110,13 @@ BY_SHORTAGE = {
     Shortage.POOLS_FULL: "openstack volume backend pool list --long",
 }
 
+# What bounds the networks of projects: their types, and how many there are of each
+NETWORK_SERVER = "neutron-server"
+SEGMENT_RANGES = (
+    "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "
+    "/etc/neutron /etc/kolla/neutron-server"
+)
+
 
 def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
@@ -150,13 +157,16 @@ def next_thing(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
     return access(case) or (state_of(suspects[0], case) if suspects else None)
 
 
-def advice_for_request(explanation: Explanation) -> Advice | None:
-    """Return the command that shows why a request cannot be satisfied."""
+def advice_for_request(explanation: Explanation, case: Case | None = None) -> Advice | None:
+    """Return the command that shows why a request cannot be satisfied. case: what is known of the hosts."""
     reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
-    for reason in filter(None, reasons):
-        where = reason.host if reason.code == Shortage.UNSUPPORTED else None
-        return command(command_by_shortage(reason, explanation), where)
-    return None
+    reason = next(filter(None, reasons), None)
+    if reason is None:
+        return None
+    if reason.code == Shortage.SEGMENTS and case and (servers := units(NETWORK_SERVER, case)):
+        return command(SEGMENT_RANGES, servers[0][0])
+    where = reason.host if reason.code == Shortage.UNSUPPORTED else None
+    return command(command_by_shortage(reason, explanation), where)
 
 
 def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str | None:

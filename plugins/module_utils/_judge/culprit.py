@@ -51,7 +51,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     case = Case(record, stage, weights)
     explanation = unsatisfied.of_case(case)
     if explanation is not None and not may_be_broken(explanation, case):
-        advice = advice_for_request(explanation)
+        advice = advice_for_request(explanation, case)
         return Finding(unsatisfied=explanation, last_seen=case.last_seen, advice=advice)
     if is_own_error(stage) or logs.is_out_of_room(case):
         return None
@@ -63,7 +63,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     unmet = unsatisfied.unmet(case)
     if unmet is None:
         return general
-    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet))
+    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet, case))
 
 
 def general_finding(causes: Sequence[Cause], case: Case) -> Finding:

@@ -12,6 +12,13 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Advice, Reason, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Evidence
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import (
+    Answer,
+    Explanation,
+    Shortage,
+    Sought,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import Reason as ShortageReason
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
@@ -125,6 +132,15 @@ def test_a_unit_is_looked_at_on_the_host_of_the_cause(host, looked_at):
     case = case_of([with_units("a", "x.service"), with_units("b", "x.service")])
     command = in_words(advice.command_for(cause("x", host), case))
     assert command == f"on {looked_at}: systemctl status x.service; journalctl --unit x.service --since -15min"
+
+
+def test_what_bounds_networks_is_looked_up_where_neutron_reads_it():
+    explanation = Explanation(Sought.SEGMENT, Answer.SHORT, reason=ShortageReason(Shortage.SEGMENTS))
+    server = {"component": "neutron-server", "unit": "neutron-server.service", "state": "running"}
+    case = case_of([as_json.host("a"), as_json.host("b", facts={"services": [server]})])
+    looked_up = in_words(advice.advice_for_request(explanation, case))
+    assert looked_up.startswith("on b: grep -rhsE '^(tenant_network_types|")
+    assert in_words(advice.advice_for_request(explanation)) == "openstack network list --long"
 
 
 def test_a_suspended_unit_is_found_by_its_processes_and_goes_on():
