@@ -59,6 +59,7 @@ def parts(record: Record) -> list[Part]:
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
         *each("evidence", evidence),
+        *each("otherwise" if verdict.component else "most likely", others_in_words(verdict)),
         *each(PATH, with_arrows(path_in_words(verdict))),
         *each("also broken", verdict.also),
         *each("known bug", map(bug_in_words, record.known_bugs)),
@@ -118,13 +119,24 @@ def last_seen_in_words(step: LastSeen | None, started: float) -> str | None:
 
 
 def confidence_in_words(verdict: Verdict) -> str | None:
-    """Return how likely the cause is, and the likeliest others."""
+    """Return how likely the cause is."""
+    if verdict.confidence is not None:
+        return percent(verdict.confidence)
+    return "too low to name one" if verdict.alternatives else None
+
+
+def others_in_words(verdict: Verdict) -> list[str]:
+    """Return the likeliest other suspects, each with what speaks for it most."""
     likely = [suspect for suspect in verdict.alternatives if is_likely(suspect.confidence)]
-    others = "; ".join(suspect_in_words(suspect) for suspect in likely[:OTHERS])
-    if verdict.confidence is None:
-        return f"too low to name one; most likely: {others}" if others else None
-    named = percent(verdict.confidence)
-    return f"{named}; otherwise: {others}" if others else named
+    return [with_reason(suspect) for suspect in likely[:OTHERS]]
+
+
+def with_reason(suspect: Alternative) -> str:
+    words = suspect_in_words(suspect)
+    if not suspect.evidence:
+        return words
+    own = f"{place_of(suspect.component, suspect.host)}: "
+    return f"{words}: {suspect.evidence[0].removeprefix(own)}"
 
 
 def is_likely(confidence: float | None) -> bool:

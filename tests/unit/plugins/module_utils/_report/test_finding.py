@@ -13,8 +13,8 @@ from cases_by_hand import error
 QUOTED = {"component": "nova-api", "host": "ctl", "at": None}
 
 
-def suspect(component, confidence):
-    return {"component": component, "host": "ctl", "confidence": confidence, "weight": 1.0, "evidence": []}
+def suspect(component, confidence, *evidence):
+    return {"component": component, "host": "ctl", "confidence": confidence, "weight": 1.0, "evidence": [*evidence]}
 
 
 def parts(said="it failed", **verdict):
@@ -33,19 +33,24 @@ def test_the_line_of_a_log_says_whose_it_is():
 @pytest.mark.parametrize(
     ("others", "words"),
     [
-        ([], "90 %"),
-        ([suspect("y", 0.06)], "90 %; otherwise: y (ctl), 6 %"),
+        ([], []),
+        ([suspect("y", 0.06)], ["y (ctl), 6 %"]),
+        ([suspect("y", 0.06, "y (ctl): slow", "w: gone")], ["y (ctl), 6 %: slow"]),
+        ([suspect("y", 0.06, "w: gone")], ["y (ctl), 6 %: w: gone"]),
         # Nobody looks for those.
-        ([suspect("y", 0.06), suspect("z", 0.01)], "90 %; otherwise: y (ctl), 6 %"),
+        ([suspect("y", 0.06), suspect("z", 0.01)], ["y (ctl), 6 %"]),
     ],
 )
-def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be(others, words):
-    assert ("confidence", words) in parts(alternatives=others)
+def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be_and_why(others, words):
+    told = parts(alternatives=others)
+    assert ("confidence", "90 %") in told
+    assert [text for name, text in told if name == "otherwise"] == words
 
 
 def test_a_verdict_that_names_nobody_says_who_is_likeliest():
     told = parts(confidence=None, component=None, host=None, alternatives=[suspect("y", 0.4)])
-    assert ("confidence", "too low to name one; most likely: y (ctl), 40 %") in told
+    assert ("confidence", "too low to name one") in told
+    assert ("most likely", "y (ctl), 40 %") in told
 
 
 def test_evidence_that_is_the_headline_is_not_repeated():
