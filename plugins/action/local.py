@@ -30,7 +30,7 @@ from ansible import constants as C
 from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.line_formats import REQUEST
+from ansible_collections.stackproof.provision.plugins.module_utils._record.ids import REQUEST
 from ansible_collections.stackproof.provision.plugins.module_utils._record.words import clean
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs, _variables
 from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF

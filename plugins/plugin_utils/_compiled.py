@@ -12,8 +12,9 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from types import ModuleType
@@ -33,7 +34,12 @@ class Compiled(MetaPathFinder):
         return spec if spec and spec.loader else None
 
 
-def keep() -> None:
-    """Keep the compiled code of what this process imports from now on."""
-    if not any(isinstance(finder, Compiled) for finder in sys.meta_path):
-        sys.meta_path.insert(0, Compiled())
+@contextlib.contextmanager
+def kept() -> Iterator[None]:
+    """Keep the compiled code of what is imported within."""
+    finder = Compiled()
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

@@ -51,18 +51,20 @@ def load_later() -> None:
     """Load the modules that follow, and what _shared prepares for them."""
     for name in LATER:
         load_module(name)
-    importlib.import_module(f"{COLLECTION}.plugin_utils._shared").prepare()
+    with _compiled.kept():
+        shared = importlib.import_module(f"{COLLECTION}.plugin_utils._shared")
+    shared.prepare()
 
 
 def load_module(name: str) -> ModuleType:
-    return importlib.import_module(f"{COLLECTION}.modules.{name}")
+    with _compiled.kept():
+        return importlib.import_module(f"{COLLECTION}.modules.{name}")
 
 
-_compiled.keep()
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
 load_first()
 if multiprocessing.parent_process() is None:
-    Rest(load_later).begin()
+    Rest(load_later).watch()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 

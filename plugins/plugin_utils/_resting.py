@@ -11,6 +11,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -38,9 +39,9 @@ class Rest(threading.Thread):
         self._forks = 0
         self._last = time.monotonic()
 
-    def begin(self) -> None:
+    def watch(self) -> None:
+        """Wait for a rest from the first process on that this one begins."""
         os.register_at_fork(before=self._before, after_in_parent=self._after, after_in_child=self._in_child)
-        self.start()
 
     def run(self) -> None:
         while not self._is_over:
@@ -50,8 +51,11 @@ class Rest(threading.Thread):
                     self._do()
 
     def _do(self) -> None:
-        if not self._is_over:
-            self._is_over = True
+        if self._is_over:
+            return
+        self._is_over = True
+        # A process that needs what could not be loaded reports that itself.
+        with contextlib.suppress(Exception):
             self._work()
 
     def _before(self) -> None:
@@ -63,6 +67,8 @@ class Rest(threading.Thread):
     def _after(self) -> None:
         self._last = time.monotonic()
         self._lock.release()
+        if self.ident is None:
+            self.start()
 
     def _in_child(self) -> None:
         """Leave the work alone: this process loads what it needs."""

@@ -16,6 +16,7 @@ from .._collect.logs import error_text, line_formats
 from .._collect.logs.line_messages import HttpRequest
 from .._components.tables import working_on_boots
 from .._model.bundle import Owner
+from .._record import ids
 
 # A user and a project stand behind the request in the context of a line; what no client asked for has neither.
 OWNER = re.compile(r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)")
@@ -126,7 +127,7 @@ class Line:
 def line_of(parsed: line_formats.Line, text: str, host: str, service: str) -> Line:
     """Return the line of a text that was parsed."""
     http, requests = parsed.http, tuple(parsed.requests)
-    mentioned = set(line_formats.REQUEST.findall(parsed.text)) - set(requests)
+    mentioned = set(ids.REQUEST.findall(parsed.text)) - set(requests)
     return Line(
         at=parsed.at or 0.0,
         host=host,

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 
-from .._collect.logs.line_formats import REQUEST
 from .._components.tables import project_of, writer_of
 from .._model.bundle import LoggedRequest, Outcome
 from .._record.errors import StageError
+from .._record.ids import REQUEST
 from . import boots, failed_requests
 from .boot_lines import FAR, OWN, BootIds, FoundBoot, boots_in
 from .boots import WholeBoot

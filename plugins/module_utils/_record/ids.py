@@ -23,6 +23,7 @@ BOOT_PATHS = ("/servers", "/os-volume_attachments")
 OWN_KINDS = ("request", "asked", "server", "port", "tap", "mac")
 # In characters: the kernel cuts the name of an interface, so a tap is named by the start of its port's id.
 TAP_ID = 11
+REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # What separates the words of a text that may be ids
 SEPARATOR = re.compile(r"[^\w.:-]")
 

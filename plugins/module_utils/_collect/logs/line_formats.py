@@ -18,6 +18,7 @@ from typing import NamedTuple, Optional
 
 from ..._model.record import FilterResult
 from ..._record.clock import seconds_of
+from ..._record.ids import REQUEST
 from .line_messages import HttpRequest, QueueMessage, http_request, message_in, request_in
 
 # Characters of a time without a fraction
@@ -35,7 +36,6 @@ OSLO = re.compile(
     + r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|TRACE|AUDIT)\s+(?P<logger>[\w.-]{1,120})\s+"
     + r"\[(?P<context>[^]]*)\]\s?"
 )
-REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # rsyslog writes an escape character as its number.
 COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]*m")
 # Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC

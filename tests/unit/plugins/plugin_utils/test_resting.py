@@ -24,7 +24,7 @@ def work():
     done.append("ended")
 
 rest = _resting.Rest(work)
-rest.begin()
+rest.watch()
 
 def fork():
     process = os.fork()
@@ -39,19 +39,20 @@ def output_of(code):
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", BEGIN + code], capture_output=True, text=True, check=True, timeout=60
     )
+    assert done.stderr == ""
     return done.stdout.splitlines()
 
 
 def test_it_is_done_once_when_no_process_is_begun_for_a_while():
-    assert output_of("rest.join(); print(*done)") == ["begun ended"]
+    assert output_of("fork(); rest.join(); print(*done)") == ["True", "begun ended"]
+
+
+def test_nothing_is_done_in_a_process_that_begins_no_other():
+    assert output_of("time.sleep(0.5); print(*done, rest.is_alive())") == ["False"]
 
 
 def test_a_process_that_is_begun_meanwhile_waits_for_its_end():
-    assert output_of("while not done: time.sleep(0.001)\nfork()") == ["begun ended True"]
-
-
-def test_a_process_that_is_begun_before_knows_nothing_of_it():
-    assert output_of("fork(); rest.join(); print(*done)") == ["True", "begun ended"]
+    assert output_of("fork()\nwhile not done: time.sleep(0.001)\nfork()") == ["True", "begun ended True"]
 
 
 def test_it_does_not_wait_for_a_rest_that_never_comes():
@@ -60,4 +61,8 @@ def test_it_does_not_wait_for_a_rest_that_never_comes():
 
 
 def test_a_process_ends_without_it():
-    assert output_of("_resting.REST = 3600\nprint(os.getpid() > 0)") == ["True"]
+    assert output_of("_resting.REST = 3600\nfork()") == ["True"]
+
+
+def test_work_that_fails_is_left_to_whom_it_matters():
+    assert output_of("rest._work = lambda: 1 / 0\nfork(); rest.join(); print(*done)") == ["True", ""]
