@@ -67,7 +67,7 @@ class Rest(threading.Thread):
     def _after(self) -> None:
         self._last = time.monotonic()
         self._lock.release()
-        if self.ident is None:
+        if not self._is_over and self.ident is None:
             self.start()
 
     def _in_child(self) -> None:

@@ -64,5 +64,15 @@ def test_a_process_ends_without_it():
     assert output_of("_resting.REST = 3600\nfork()") == ["True"]
 
 
+def test_a_process_that_was_begun_begins_others_without_it():
+    code = """
+if not os.fork():
+    fork()
+    os._exit(0)
+os.wait()
+"""
+    assert output_of(code) == ["True"]
+
+
 def test_work_that_fails_is_left_to_whom_it_matters():
     assert output_of("rest._work = lambda: 1 / 0\nfork(); rest.join(); print(*done)") == ["True", ""]
