@@ -17,7 +17,6 @@ import contextlib
 import importlib
 import json
 import logging
-import multiprocessing
 import os
 import signal
 import sys
@@ -30,7 +29,6 @@ from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
-from ansible_collections.stackproof.provision.plugins.plugin_utils._resting import Rest
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
 # The modules with which a run begins, and those that follow. Forks share what was loaded before them.
@@ -63,8 +61,7 @@ def load_module(name: str) -> ModuleType:
 
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
 load_first()
-if multiprocessing.parent_process() is None:
-    Rest(load_later).watch()
+load_later()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 

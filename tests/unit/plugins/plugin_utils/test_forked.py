@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
 import sys
 import time
 from types import SimpleNamespace
@@ -61,21 +60,10 @@ def test_the_modules_of_a_run_are_loaded_before_they_are_needed():
     others = {"bundle_info", "capacity_info", "comparison", "diagnosis", "history", "load", "preflight", "sweep"}
     others |= {"evidence_info", "stuck_info"}
     assert {*forked.FIRST, *forked.LATER} == here - others
-    forked.load_later()
     assert all(f"{forked.COLLECTION}.modules.{name}" in sys.modules for name in (*forked.FIRST, *forked.LATER))
 
 
-def test_what_only_later_tasks_need_is_not_loaded_before_the_run_begins():
-    code = f"import sys, {forked.__name__}; print(*sys.modules)"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    names = {name.partition("module_utils.")[2] for name in done.stdout.split()}
-    loaded = {name for name in names if name.startswith(("_judge.", "_report.", "_match."))}
-    assert loaded <= {"_judge.thresholds"}
-
-
 def test_a_fork_finds_the_flows_by_whatever_path():
-    forked.load_later()
     before = flow.load_flow.cache_info().misses
     for path in FLOWS.glob("*.yml"):
         flow.load(str(path.parent / ".." / path.parent.name / path.name))
