@@ -120,6 +120,7 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
 from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
+from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import Tools
 from ansible_collections.stackproof.provision.plugins.module_utils._model.level import RunLevel
@@ -139,12 +140,8 @@ def check_options(params: Mapping[str, Any]) -> None:
     """Refuse options that would fail only at the end of the run."""
     waiting.timeout_of(params["cleanup_timeout"], "cleanup_timeout")
     thresholds.check_expressions(params["thresholds"])
-    if params["flows"]:
-        # Hardly a run has flows of its own, and each would wait for this code to be loaded.
-        from ansible_collections.stackproof.provision.plugins.module_utils._match import flow  # noqa: PLC0415
-
-        for path in params["flows"]:
-            flow.load(path)
+    for path in params["flows"]:
+        flow.load(path)
 
 
 def level_of(params: Mapping[str, Any]) -> RunLevel | None:

@@ -31,37 +31,24 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record impor
 from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
-# The modules with which a run begins, and those that follow. Forks share what was loaded before them.
-FIRST = ("run", "auth", "image", "network", "volume")
-LATER = (
-    *("boot", "metadata", "dataplane", "journey"),
+# The modules of a run. A fork that had to load its own would compile it, with all that it imports.
+MODULES = (
+    *("run", "auth", "image", "network", "volume", "boot", "metadata", "dataplane", "journey"),
     *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),
 )
 
 
-def load_first() -> None:
-    """Load the SDK and the modules with which a run begins."""
-    for name in FIRST:
-        load_module(name)
-
-
-def load_later() -> None:
-    """Load the modules that follow, and what _shared prepares for them."""
-    for name in LATER:
-        load_module(name)
+def load_what_is_shared() -> None:
+    """Load what the modules of a run need: the SDK, their code, and what _shared prepares."""
     with _compiled.kept():
+        for name in MODULES:
+            importlib.import_module(f"{COLLECTION}.modules.{name}")
         shared = importlib.import_module(f"{COLLECTION}.plugin_utils._shared")
     shared.prepare()
 
 
-def load_module(name: str) -> ModuleType:
-    with _compiled.kept():
-        return importlib.import_module(f"{COLLECTION}.modules.{name}")
-
-
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
-load_first()
-load_later()
+load_what_is_shared()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 
@@ -157,4 +144,5 @@ def run_main(module: str, args: dict[str, Any]) -> None:
 
 def load(module: str) -> ModuleType:
     """Return the Python module behind the full name of a module."""
-    return load_module(module.rpartition(".")[2])
+    namespace, collection, name = module.split(".")
+    return importlib.import_module(f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}")

@@ -12,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
+
 # The pattern of hosts that matches none
 NOBODY = "!all"
 CLOCK, READ, BEFORE = "stackproof_clock", "stackproof_evidence", "stackproof_ceph_before"
@@ -19,13 +21,6 @@ CLOCK, READ, BEFORE = "stackproof_clock", "stackproof_evidence", "stackproof_cep
 Variables = Mapping[str, Any]
 # What a task has registered for a host, if it has run there
 Result = dict[str, Any] | None
-
-
-def sources() -> Mapping[str, Any]:
-    """Return the sources by their names. Every task would wait for their code, and hardly one needs it."""
-    from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES  # noqa: PLC0415
-
-    return SOURCES
 
 
 def registered(task_vars: Variables, hosts: Collection[str], name: str) -> dict[str, Result]:
@@ -57,14 +52,14 @@ def of_hosts(task_vars: Variables, hosts: Collection[str]) -> dict[str, dict[str
 
 def for_record(read: Result) -> Result:
     """Return the result of a host without the parts that become events: these are large, and filed elsewhere."""
-    elsewhere = {source.returned for source in sources().values() if source.variable}
+    elsewhere = {source.returned for source in SOURCES.values() if source.variable}
     return read and {name: value for name, value in read.items() if name not in elsewhere}
 
 
 def of_sources(task_vars: Variables, hosts: Collection[str]) -> dict[str, dict[str, Any]]:
     """Return the results of each source that is read on hosts, by host."""
     found = {}
-    for name, source in sources().items():
+    for name, source in SOURCES.items():
         if source.variable:
             reads = registered(task_vars, hosts, source.variable)
             found[name] = {host: source.result(read) for host, read in reads.items()}

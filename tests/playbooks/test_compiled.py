@@ -52,4 +52,4 @@ def test_second_start_compiles_what_has_changed_and_what_is_loaded_before(collec
     assert MODEL in first
     assert MODEL in second
     assert [file for file in second if "/modules/" in file or "/_judge/" in file or "/_collect/" in file] == []
-    assert len(second) < len(first) / 3
+    assert len(second) < len(first) / 10

@@ -20,7 +20,7 @@ from .._cloud.connection import Params
 from .._record import shared_memory
 from .._record.ledger import private
 from .._record.run import Run
-from . import lookout
+from . import lookout, takeover
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STANDARD_STREAMS = (0, 1, 2)
@@ -100,7 +100,4 @@ def stand_by(directory: str, params: Params, controller: int, files: list[int]) 
             os.execv(words[0], words)
     # Ansible has packed this module, and started a process of another name for it.
     if lookout.is_abandoned(directory, controller):
-        # Every run would wait for this code to be loaded, and hardly one needs it.
-        from . import takeover  # noqa: PLC0415
-
         takeover.end(directory, params)

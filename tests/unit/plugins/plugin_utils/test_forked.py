@@ -53,14 +53,14 @@ def test_a_module_gets_its_arguments_and_its_result_comes_back(tmp_path):
     assert is_gone(module)
 
 
-def test_the_modules_of_a_run_are_loaded_before_they_are_needed():
+def test_the_modules_of_a_run_are_loaded_before_it_begins():
     routes = yaml.safe_load((ROOT / "meta/runtime.yml").read_text())["plugin_routing"]["modules"]
     here = {"run", *(name for name, route in routes.items() if "action_plugin" in route)}
     # Those of other playbooks, of a sweep or a load as a whole, and of the hosts
     others = {"bundle_info", "capacity_info", "comparison", "diagnosis", "history", "load", "preflight", "sweep"}
     others |= {"evidence_info", "stuck_info"}
-    assert {*forked.FIRST, *forked.LATER} == here - others
-    assert all(f"{forked.COLLECTION}.modules.{name}" in sys.modules for name in (*forked.FIRST, *forked.LATER))
+    assert set(forked.MODULES) == here - others
+    assert all(f"{forked.COLLECTION}.modules.{name}" in sys.modules for name in forked.MODULES)
 
 
 def test_a_fork_finds_the_flows_by_whatever_path():
