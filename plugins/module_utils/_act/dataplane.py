@@ -15,7 +15,7 @@ from .._model.stage import Resource
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
 from . import guest, handover, login, resolving
-from .showing import lines_of, number, other, passed, seconds_between
+from .showing import filled, lines_of, number, other, passed, seconds_between
 from .stage import Stage
 
 # How long a guest waits for the other one's first answer, in tries of a second each. The first guest runs before the
@@ -180,10 +180,7 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
         "INTERVAL": INTERVAL_S,
         "SIGN": SIGN,
     }
-    text = SCRIPT
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value))
-    return text
+    return filled(SCRIPT, values)
 
 
 def errand_for(stage: Stage[Any], guest_name: str) -> Errand:

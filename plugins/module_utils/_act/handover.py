@@ -17,7 +17,7 @@ from .._record.errors import DeadlinePassed, StageError
 from .._record.waiting import Look
 from . import volumes
 from .console import console_pace, read_console
-from .showing import Line, line_of, passed
+from .showing import Line, filled, line_of, passed
 from .stage import Stage
 
 CHECK = "volume"
@@ -73,10 +73,7 @@ def script(guest: str, volume: str) -> str:
         "DO": command,
         "CHECK": check,
     }
-    text = SCRIPT
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value))
-    return text
+    return filled(SCRIPT, values)
 
 
 def volume_for(stage: Stage[Any], attach: str | None) -> Resource | None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read the lines that guests show of what they tried: a guest may write anything on its console."""
+"""Fill in what guests are to run, and read the lines that they show of it: a guest may write anything."""
 
 from __future__ import annotations
 
@@ -34,6 +34,13 @@ def line_of(console: str, guest: str, check: str, nonce: str) -> Line | None:
     """Return the first line of a guest about a check; None if its console has none."""
     lines = lines_of(console, nonce)
     return next((line for line in lines if (line.get("guest"), line.get("check")) == (guest, check)), None)
+
+
+def filled(script: str, values: Mapping[str, object]) -> str:
+    """Return a script of a guest with its values, in their order: one may hold the places of those after it."""
+    for name, value in values.items():
+        script = script.replace(f"@{name}@", str(value))
+    return script
 
 
 def other(guest: str) -> str:
