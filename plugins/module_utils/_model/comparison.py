@@ -47,7 +47,7 @@ class VerdictChange:
 
 @dataclass(frozen=True)
 class StageChange:
-    """A stage whose status is another one, on so many targets. target: the first of them."""
+    """A stage whose status changed, with the number of targets. target: the first of them."""
 
     stage: StageName
     before: StageStatus
@@ -72,7 +72,7 @@ class TimeChange:
 
 @dataclass(frozen=True)
 class CheckChange:
-    """A check of a host whose status is another one, in the runs of so many targets.
+    """A check of a host whose status changed, with the number of targets.
 
     before, now: null where it was not made. reason: why it has its status now.
     """
@@ -106,7 +106,7 @@ class VersionChange:
 
 @dataclass(frozen=True)
 class StepChange:
-    """A step of a flow that is missing now and was not before, or the other way round, on so many targets."""
+    """A step of a flow that is missing in only one of both results, with the number of targets."""
 
     flow: Text
     step: Text

@@ -185,7 +185,7 @@ def host_lines(record: Record) -> list[str]:
 
 
 def untold(host: Host) -> list[Check]:
-    """Return the checks of a host but those that could not run for want of what was not read, as is told above them."""
+    """Return the checks of a host without those that need what could not be read, which has a line above them."""
     told = tuple(f"{host.host}: {unread.what}: " for unread in host.unread)
     return [check for check in host.checks if not (check.status is CheckStatus.UNREADABLE and is_told(check, told))]
 

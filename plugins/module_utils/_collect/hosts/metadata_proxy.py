@@ -86,5 +86,5 @@ def telling(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def is_never_there(request: Mapping[str, Any], given: Container[str | None]) -> bool:
-    """Return whether a guest that has its metadata asked for what there is none of. given: the paths that it has."""
+    """Return whether a guest that has its metadata asked for what does not exist. given: the paths that it has."""
     return request["status"] == HTTPStatus.NOT_FOUND and request.get("path") not in given

@@ -142,7 +142,7 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     ("passed", "known"), [("2026-11-20T08:00:00.000000+00:00", "2026-11-20T08:00:00.000000+00:00"), (None, None)]
 )
 def test_settings_are_compared_with_the_end_of_the_baseline(asked, passed, known):
-    """Without one, or with logs, they are compared with the last run beside it that passed; there is none."""
+    """Without one, or with logs, they are compared with the last passed run in the same folder: there is none here."""
     baseline = {"source": "x", "cloud": None, "passed": passed, "errors": [], "idle": [], "health": []}
     as_json.change(asked, baseline=baseline)
     assert module.last_pass(asked) == (known and seconds_of(known))
