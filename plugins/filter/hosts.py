@@ -11,7 +11,6 @@ from typing import Any
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.all_facts import parts_of
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence
 
 # Ansible takes an empty list of hosts for all of them.
@@ -26,7 +25,9 @@ Platform = Mapping[str, Any]
 def hosts_with(groups: Groups, platform: Platform, parts: Iterable[str] | None = None) -> list[str]:
     """Return the hosts of an inventory that have one of the parts, or any part, as a pattern for a play's hosts."""
     wanted = set(platform["groups"] if parts is None else parts)
-    found = [host for host, names in groups_of_hosts(groups).items() if wanted & set(parts_of(names, platform))]
+    found = [
+        host for host, names in groups_of_hosts(groups).items() if wanted & set(profiles.parts_of(names, platform))
+    ]
     return found or NOBODY
 
 
@@ -82,7 +83,7 @@ class FilterModule:
     def filters(self) -> dict[str, Callable[..., Any]]:
         return {
             "profile_of": profile_of,
-            "parts_of": parts_of,
+            "parts_of": profiles.parts_of,
             "hosts_with": hosts_with,
             "first_with": first_with,
             "hosts_of": hosts_of,

@@ -66,7 +66,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.comm
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.host import (
     Examination,
@@ -127,7 +127,7 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
     return Host(
         name,
         groups=tuple(results["groups"]),
-        parts=tuple(all_facts.parts_of(results["groups"], platform)),
+        parts=tuple(profiles.parts_of(results["groups"], platform)),
         status=status,
         reason=reason,
         clock_offset_s=clock.get("offset_s"),

@@ -14,6 +14,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import logging
@@ -47,8 +48,23 @@ def load_what_is_shared() -> None:
     shared.prepare()
 
 
+def load_for_all_forks() -> None:
+    """Load it without the garbage collector, which would only look at each new object again and again.
+
+    Nothing of it is ever garbage: the collector of a fork need not look at it either, and copies none of its memory.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        load_what_is_shared()
+        gc.freeze()
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
 # Ansible's first process loads this file with the action plugin run, so all its forks have that from the beginning.
-load_what_is_shared()
+load_for_all_forks()
 
 PROFILE = "legacy"  # the one that patch_module_args gives a module
 

@@ -23,7 +23,7 @@ from .._model.flow import Part
 from .._model.flow_definition import Explanation, Flow, Phase, Rule, StepDefinition
 from .._model.words import Level, Since, StageName, View
 from .._record.errors import MALFORMED, StageError
-from . import expressions, flow_limits, flow_types
+from . import expressions, flow_limits, flow_types, kept_data
 from .flow_types import PARTS
 
 HAS_LIBRARIES = HAS_YAML and expressions.HAS_JMESPATH
@@ -89,12 +89,15 @@ def data_of(path: str, above: tuple[str, ...]) -> Json:
 
 def parsed(path: str) -> Any:
     try:
-        text = flow_limits.read(path)
-        flow_limits.check_shape(text, fastest_loader())
-        return yaml.load(text, fastest_loader())
+        return kept_data.parsed(flow_limits.read(path), values_of)
     # PyYAML raises ValueError for an invalid date, and flow_limits for a file beyond its limits.
     except (OSError, yaml.YAMLError, ValueError) as exc:
         raise FlowError(path, " ".join(str(exc).split())) from exc
+
+
+def values_of(text: str) -> Any:
+    flow_limits.check_shape(text, fastest_loader())
+    return yaml.load(text, fastest_loader())
 
 
 def extended(base: Json, more: Json) -> Json:

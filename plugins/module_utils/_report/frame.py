@@ -14,6 +14,7 @@ import errno
 import functools
 import os
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .._record.words import clean
@@ -33,6 +34,7 @@ HAS_JINJA2 = jinja2 is not None
 UNDEFINED: tuple[type[Exception], ...] = (jinja2.UndefinedError,) if jinja2 else ()
 # What every page includes
 SHARED = ("frame.html.j2", "parts.html.j2", "style.css")
+COMPILED = os.path.join(os.path.dirname(__file__), "__pycache__")
 
 
 def render(path: str | os.PathLike[str], view: dict[str, Any]) -> str:
@@ -68,9 +70,17 @@ def environment(folder: str) -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=kept_code(),
     )
     made.globals["looks"] = LOOKS
     return made
+
+
+def kept_code() -> Any:
+    """Return where compiled templates are kept: with Python's own compiled code, unless that may not be written."""
+    if jinja2 is None or sys.dont_write_bytecode or not os.access(COMPILED, os.W_OK):
+        return None
+    return jinja2.FileSystemBytecodeCache(COMPILED)
 
 
 def harmless(value: Any) -> Any:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._model.codec import from_json
@@ -30,12 +30,6 @@ def names_of(host: Host) -> tuple[str, ...]:
     except UnreadError:
         return (short,)  # no resolver knows the name
     return tuple(sorted({short, long}))
-
-
-def parts_of(groups: Iterable[str], platform: Platform) -> list[str]:
-    """Return the parts of the cloud that are on a host by the inventory."""
-    own = set(groups)
-    return [part for part, names in platform["groups"].items() if own.intersection(names)]
 
 
 def pool_images(instance: DescribedInstance, platform: Platform) -> list[tuple[str, str]]:

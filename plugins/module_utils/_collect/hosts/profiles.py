@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ def load(path: Path, _changed: int) -> dict[str, Any]:
             name = "mapping" if kind is dict else "list"
             raise wrong(path, f"its key {key} is not a {name}, which every profile has")
     return completed(profile)
+
+
+def parts_of(groups: Iterable[str], platform: Mapping[str, Any]) -> list[str]:
+    """Return the parts of the cloud that are on a host by the inventory."""
+    own = set(groups)
+    return [part for part, names in platform["groups"].items() if own.intersection(names)]
 
 
 def completed(profile: dict[str, Any]) -> dict[str, Any]:

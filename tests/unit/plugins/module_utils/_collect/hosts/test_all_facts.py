@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
 from recorded_hosts import printed
@@ -167,7 +167,7 @@ def test_names_of_a_host(replay, full, names):
     ],
 )
 def test_parts_of_a_host_are_said_by_its_groups(platform, how, groups, parts):
-    assert all_facts.parts_of(groups, platform(how)) == parts
+    assert profiles.parts_of(groups, platform(how)) == parts
 
 
 def described(instance):
