@@ -32,18 +32,29 @@ class ActionModule(ActionBase):
     _requires_connection = True
     TRANSFERS_FILES = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         super().run(tmp, task_vars)
         measured: list[Difference] = []
         for _look in range(LOOKS):
             before = time.time()
-            answer = self._low_level_execute_command("date -u +%s.%N", sudoable=False)
+            answer = self._low_level_execute_command(
+                "date -u +%s.%N", sudoable=False
+            )
             after = time.time()
             try:
                 there = float(answer["stdout"].strip())
             except ValueError:
                 output = (answer["stderr"] or answer["stdout"]).strip()
-                return {"failed": True, "msg": f"date did not print a time with fractions of a second: {output}"}
+                return {
+                    "failed": True,
+                    "msg": f"date did not print a time with fractions of a second: {output}",
+                }
             measured.append(difference(before, there, after))
         best = min(measured, key=lambda one: one.error)
-        return {"changed": False, "offset_s": round(best.offset, 6), "error_s": round(best.error, 6)}
+        return {
+            "changed": False,
+            "offset_s": round(best.offset, 6),
+            "error_s": round(best.error, 6),
+        }

@@ -12,10 +12,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._load import files, load
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _turns
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    thresholds,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._load import (
+    files,
+    load,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils import (
+    _turns,
+)
 
 # Below the directory of the load test: the targets that have ended
 ENDED = "ended"
@@ -26,7 +35,11 @@ ARGUMENTS = {
     "before": {"type": "int", "default": 0},
     "after_s": {"type": "float", "default": 0},
     **thresholds.OPTIONS,
-    "state": {"type": "str", "choices": ["taken", "returned"], "default": "taken"},
+    "state": {
+        "type": "str",
+        "choices": ["taken", "returned"],
+        "default": "taken",
+    },
 }
 
 
@@ -62,7 +75,9 @@ def level_of(turn: Turn) -> Level | None:
 
     To be called with the lock of the turns: the first target that finds the level below it ended begins the level.
     """
-    path = os.path.join(folder_of(turn.directory, files.LEVELS), str(turn.before))
+    path = os.path.join(
+        folder_of(turn.directory, files.LEVELS), str(turn.before)
+    )
     try:
         return Level(*files.level_state(path))
     except FileNotFoundError:
@@ -81,7 +96,9 @@ def broken_below(turn: Turn) -> str:
     if not turn.before or not turn.thresholds:
         return ""
     try:
-        return "; ".join(load.broken(files.so_far(turn.directory), turn.thresholds))
+        return "; ".join(
+            load.broken(files.so_far(turn.directory), turn.thresholds)
+        )
     except StageError as exc:
         return str(exc)
 
@@ -115,7 +132,9 @@ class ActionModule(ActionBase):
     _requires_connection = False
     TRANSFERS_FILES = False
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         super().run(tmp, task_vars)
         _valid, args = self.validate_argument_spec(argument_spec=ARGUMENTS)
         turn = Turn(**args)

@@ -23,17 +23,32 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 # First, as it keeps the compiled code of what it loads, and the others load much of that.
-from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import Forked
+from ansible_collections.stackproof.provision.plugins.plugin_utils._forked import (
+    Forked,
+)
 
 # isort: split
 from ansible import constants as C
-from ansible.errors import AnsibleError, AnsibleTemplateError, AnsibleValueOmittedError
+from ansible.errors import (
+    AnsibleError,
+    AnsibleTemplateError,
+    AnsibleValueOmittedError,
+)
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.stackproof.provision.plugins.module_utils._record.ids import REQUEST
-from ansible_collections.stackproof.provision.plugins.module_utils._record.words import clean
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs, _variables
-from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import READS_OF
+from ansible_collections.stackproof.provision.plugins.module_utils._record.ids import (
+    REQUEST,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.words import (
+    clean,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils import (
+    _specs,
+    _variables,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils._reads import (
+    READS_OF,
+)
 
 display = Display()
 # In seconds, between two looks at what a run has written
@@ -137,7 +152,11 @@ class Follower(threading.Thread):
     def _show(self) -> None:
         for text in self._new_texts():
             # The run's mark in every name tells nobody anything here; a cloud's words fill no second line.
-            self._text = clean(self.mark.sub("", text)).replace("\n", " ").replace("\t", " ")
+            self._text = (
+                clean(self.mark.sub("", text))
+                .replace("\n", " ")
+                .replace("\t", " ")
+            )
             if not self.live:
                 tell(self._with_time(self._text))
         if self.live and self._text:
@@ -167,7 +186,9 @@ class Follower(threading.Thread):
 
 def in_short(target: str, verdict: Mapping[str, str]) -> str:
     """Return how one run of many ended."""
-    text: str = clean(f"  {target}: {verdict['result'].upper()}: {verdict['reason']}")
+    text: str = clean(
+        f"  {target}: {verdict['result'].upper()}: {verdict['reason']}"
+    )
     return text
 
 
@@ -176,7 +197,11 @@ def can_fork(task: Any, connection: Any, interpreter: str | None) -> bool:
 
     It cannot for another host, user, interpreter or environment.
     """
-    if connection.transport != "local" or connection.become or interpreter != sys.executable:
+    if (
+        connection.transport != "local"
+        or connection.become
+        or interpreter != sys.executable
+    ):
         return False
     return not task.async_val and not any(task.environment or [])
 
@@ -187,25 +212,37 @@ class ActionModule(ActionBase):
 
     def path(self) -> str:
         """Return the file in which the task stands."""
-        return str(self._task.get_path()).rpartition(":")[0]  # without the number of the line
+        # Without the number of the line
+        return str(self._task.get_path()).rpartition(":")[0]
 
-    def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(
+        self, module: str, task_vars: Mapping[str, Any]
+    ) -> dict[str, Any]:
         """Return the options of the module, with those that no task writes."""
         name = module.rpartition(".")[2]
         return self.options_for(name, self.path(), self._task.args, task_vars)
 
     def options_for(
-        self, name: str, tasks: str, own: Mapping[str, Any], task_vars: Mapping[str, Any]
+        self,
+        name: str,
+        tasks: str,
+        own: Mapping[str, Any],
+        task_vars: Mapping[str, Any],
     ) -> dict[str, Any]:
         """Return the options of a module. tasks: the file in which its task stands. own: those that stand there."""
-        given = _specs.options_given(tasks, name, lambda variable: self.value(task_vars.get(variable)))
+        given = _specs.options_given(
+            tasks, name, lambda variable: self.value(task_vars.get(variable))
+        )
         args = {**given, **own}
         if isinstance(args.get("cloud"), dict):
             # A dictionary holds a password, and what is not known to be secret is written to the system's log.
             args["_cloud"] = args.pop("cloud")
         if isinstance(args.get("error"), str):
             # What a client has printed may hold one, too. Only the request that it names is needed.
-            args["error"] = next(reversed(REQUEST.findall(args["error"])), "a text that names no request")
+            args["error"] = next(
+                reversed(REQUEST.findall(args["error"])),
+                "a text that names no request",
+            )
         gather = READS_OF.get(name)
         if gather:
             args["reads"] = gather(task_vars, args.get("hosts") or [])
@@ -223,7 +260,9 @@ class ActionModule(ActionBase):
     def problems(self, task_vars: Mapping[str, Any]) -> Iterator[str]:
         """Find the variables that have no value, and those whose value no run can use."""
         values = {}
-        for name in sorted(_specs.variables_of_run().keys() & task_vars.keys()):
+        for name in sorted(
+            _specs.variables_of_run().keys() & task_vars.keys()
+        ):
             try:
                 values[name] = self.value(task_vars[name])
             except AnsibleTemplateError as exc:
@@ -234,17 +273,23 @@ class ActionModule(ActionBase):
         """Return why a playbook does not begin: misspelt names, wrong values. Warn of a name that is only unknown."""
         # A target of many has the variables of its playbook, which has begun.
         name = module.rpartition(".")[2]
-        if task_vars.get("stackproof_target") or not _variables.is_first_task(self.path(), name):
+        if task_vars.get("stackproof_target") or not _variables.is_first_task(
+            self.path(), name
+        ):
             return None
         given = names_of_variables(task_vars)
-        unknown = _variables.unknown_variables(given, _variables.known_names(), _specs.variables())
+        unknown = _variables.unknown_variables(
+            given, _variables.known_names(), _specs.variables()
+        )
         if unused := _variables.warning(unknown):
             warn(clean(unused))
         wrong = self.problems(task_vars) if name in _specs.BEGIN_RUNS else ()
         refused = _variables.refusal([*_variables.misspelt(unknown), *wrong])
         return clean(refused) if refused else None
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         super().run(tmp, task_vars)
         module = self._task.resolved_action or self._task.action
         variables = task_vars or {}
@@ -252,24 +297,38 @@ class ActionModule(ActionBase):
             return {"failed": True, "msg": refused}
         args = self.arguments(module, variables)
         target = variables.get("stackproof_target")
-        result = self.perform(module, args, variables, self.follower(target, args.get("run_dir")))
+        result = self.perform(
+            module, args, variables, self.follower(target, args.get("run_dir"))
+        )
         if result.get("summary") and C.DEFAULT_STDOUT_CALLBACK != FOR_PROGRAMS:
-            tell(in_short(target, result["verdict"]) if target else "\n".join(result["summary"]))
+            tell(
+                in_short(target, result["verdict"])
+                if target
+                else "\n".join(result["summary"])
+            )
             if result.get("failed"):
-                del result["summary"]  # what is printed need not be printed once more as data
+                # What is printed need not be printed once more as data
+                del result["summary"]
         return result
 
-    def follower(self, target: str | None, directory: str | None) -> AbstractContextManager[None]:
+    def follower(
+        self, target: str | None, directory: str | None
+    ) -> AbstractContextManager[None]:
         """Return what shows the progress of a run while its module works.
 
         Many runs at once would write over each other: each of them shows only how it ended.
         """
         if target or not directory:
             return contextlib.nullcontext()
-        return Follower(os.path.join(directory, "progress.jsonl"), is_terminal(os.getppid()))
+        return Follower(
+            os.path.join(directory, "progress.jsonl"),
+            is_terminal(os.getppid()),
+        )
 
     def can_fork(self, variables: Mapping[str, Any]) -> bool:
-        interpreter = self._templar.template(variables.get("ansible_python_interpreter"))
+        interpreter = self._templar.template(
+            variables.get("ansible_python_interpreter")
+        )
         return can_fork(self._task, self._connection, interpreter)
 
     def perform(
@@ -286,5 +345,7 @@ class ActionModule(ActionBase):
             with following:
                 return forked.result()
         with following:
-            result: dict[str, Any] = self._execute_module(module_name=module, module_args=args, task_vars=variables)
+            result: dict[str, Any] = self._execute_module(
+                module_name=module, module_args=args, task_vars=variables
+            )
             return result

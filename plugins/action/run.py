@@ -15,27 +15,42 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.action import local
-from ansible_collections.stackproof.provision.plugins.plugin_utils._version import collection_version
+from ansible_collections.stackproof.provision.plugins.plugin_utils._version import (
+    collection_version,
+)
 
 
 class ActionModule(local.ActionModule):
-    def arguments(self, module: str, task_vars: Mapping[str, Any]) -> dict[str, Any]:
+    def arguments(
+        self, module: str, task_vars: Mapping[str, Any]
+    ) -> dict[str, Any]:
         args = super().arguments(module, task_vars)
         args["_collection"] = collection_version()
         if self._connection.transport == "local":
-            args["_controller"] = os.getppid()  # the process that the run's watch waits for
+            # The process that the run's watch waits for
+            args["_controller"] = os.getppid()
         return args
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, Any] | None = None) -> dict[str, Any]:
+    def run(
+        self, tmp: str | None = None, task_vars: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         result = super().run(tmp, task_vars)
         # Of many runs at once, each says only how it ended.
         if (task_vars or {}).get("stackproof_target"):
             return result
         if result.get("watched"):
             kept = self._task.args.get("keep", "never") != "never"
-            promise = "its resources stay" if kept else "its resources are still removed"
-            local.tell(f"  Run {result['run_id']}. If it is interrupted, {promise}.")
+            promise = (
+                "its resources stay"
+                if kept
+                else "its resources are still removed"
+            )
+            local.tell(
+                f"  Run {result['run_id']}. If it is interrupted, {promise}."
+            )
         elif result.get("finished"):
             advice = "For a new run choose another stackproof_run_id, or none."
-            local.tell(f"  Run {result['run_id']} ended before: nothing new is made, and its record stays. {advice}")
+            local.tell(
+                f"  Run {result['run_id']} ended before: nothing new is made, and its record stays. {advice}"
+            )
         return result

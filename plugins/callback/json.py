@@ -29,7 +29,17 @@ DONE = "done"
 # A module of the collection that has something for a reader returns it as lines, too, and so is known.
 FOR_READERS = "summary"
 # What Ansible adds to a result, and what stands elsewhere in the document
-LEFT_OUT = (FOR_READERS, "verdict", "changed", "failed", "invocation", "warnings", "deprecations", "exception", "msg")
+LEFT_OUT = (
+    FOR_READERS,
+    "verdict",
+    "changed",
+    "failed",
+    "invocation",
+    "warnings",
+    "deprecations",
+    "exception",
+    "msg",
+)
 
 
 class CallbackModule(CallbackBase):
@@ -45,12 +55,16 @@ class CallbackModule(CallbackBase):
         self._errors: list[dict[str, str]] = []
 
     def v2_playbook_on_start(self, playbook: Any) -> None:
-        self._playbook = str(playbook._file_name).rpartition("/")[2].removesuffix(".yml")
+        self._playbook = (
+            str(playbook._file_name).rpartition("/")[2].removesuffix(".yml")
+        )
 
     def v2_runner_on_ok(self, result: Any) -> None:
         self._keep(result)
 
-    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+    def v2_runner_on_failed(
+        self, result: Any, ignore_errors: bool = False
+    ) -> None:
         # A report fails where the verdict is not a pass: the verdict says why.
         if not self._keep(result) and not ignore_errors:
             self._add_error(result)
@@ -61,19 +75,31 @@ class CallbackModule(CallbackBase):
 
     def _keep(self, result: Any) -> bool:
         """Keep what a module of the collection found, if it has something for a reader. Return whether it had."""
-        action = str(getattr(result.task, "resolved_action", None) or result.task.action)
+        action = str(
+            getattr(result.task, "resolved_action", None) or result.task.action
+        )
         answer = result.result
-        if not action.startswith(COLLECTION) or not (FOR_READERS in answer or "verdict" in answer):
+        if not action.startswith(COLLECTION) or not (
+            FOR_READERS in answer or "verdict" in answer
+        ):
             return False
         self._verdict = answer.get("verdict") or self._verdict
-        self._data.update({name: value for name, value in answer.items() if is_data(name)})
+        self._data.update(
+            {name: value for name, value in answer.items() if is_data(name)}
+        )
         return True
 
     def _add_error(self, result: Any) -> None:
         answer = result.result
         message = answer.get("censored") or answer.get("msg") or "no message"
         host = result.host.get_name()
-        self._errors.append({"task": result.task.get_name().strip(), "host": host, "message": str(message)})
+        self._errors.append(
+            {
+                "task": result.task.get_name().strip(),
+                "host": host,
+                "message": str(message),
+            }
+        )
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
         document = {
@@ -91,7 +117,9 @@ class CallbackModule(CallbackBase):
         if self._verdict:
             return str(self._verdict["result"])
         counts = [stats.summarize(host) for host in stats.processed]
-        has_failed = self._errors or any(count["failures"] or count["unreachable"] for count in counts)
+        has_failed = self._errors or any(
+            count["failures"] or count["unreachable"] for count in counts
+        )
         return ERROR if has_failed else DONE
 
 

@@ -104,7 +104,11 @@ class Timings:
 
 
 def as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False, indent=2)
+    return (
+        value
+        if isinstance(value, str)
+        else json.dumps(value, default=str, ensure_ascii=False, indent=2)
+    )
 
 
 def harmless(text: str) -> str:
@@ -113,7 +117,12 @@ def harmless(text: str) -> str:
     The words of a cloud or a guest may stand in it. module_utils has the same rule for messages; a copy of this file
     alone works as well.
     """
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
+    return "".join(
+        mark
+        if mark.isprintable() or mark in "\n\t"
+        else "\N{REPLACEMENT CHARACTER}"
+        for mark in text
+    )
 
 
 def as_lines(value: Any) -> list[str]:
@@ -182,7 +191,11 @@ def end_of(name: str, output: list[str]) -> list[str]:
     if not output:
         return []
     count = len(output)
-    heading = f"{name}, last {LINES_OF_OUTPUT} of {count} lines:" if count > LINES_OF_OUTPUT else f"{name}:"
+    heading = (
+        f"{name}, last {LINES_OF_OUTPUT} of {count} lines:"
+        if count > LINES_OF_OUTPUT
+        else f"{name}:"
+    )
     return [heading, *indented(output[-LINES_OF_OUTPUT:])]
 
 
@@ -211,7 +224,10 @@ def color_at_end(counts: Counts) -> str:
 def durations(parts: Sequence[Part], now: float) -> list[Part]:
     """Return the parts with their durations instead of their starts."""
     edges = pairwise([*parts, Part("end", now)])
-    return [Part(part.name, round(following.seconds - part.seconds, 1)) for part, following in edges]
+    return [
+        Part(part.name, round(following.seconds - part.seconds, 1))
+        for part, following in edges
+    ]
 
 
 def open_private(name: str, flags: int) -> int:
@@ -259,7 +275,11 @@ class CallbackModule(CallbackBase):
         self._erase()
         if self._status and self._running:
             width = shutil.get_terminal_size().columns - 1
-            self._display.display(f"\n{self._status_line()[:width]}\033[A\r", newline=False, screen_only=True)
+            self._display.display(
+                f"\n{self._status_line()[:width]}\033[A\r",
+                newline=False,
+                screen_only=True,
+            )
             self._shown = True
         sys.stdout.flush()
 
@@ -267,13 +287,23 @@ class CallbackModule(CallbackBase):
         """Return the newest running task, with the hosts that it runs on."""
         newest = list(self._running.values())[-1]
         state = (newest.name, newest.retries)
-        hosts = ", ".join(host for host, run in self._running.items() if (run.name, run.retries) == state)
+        hosts = ", ".join(
+            host
+            for host, run in self._running.items()
+            if (run.name, run.retries) == state
+        )
         retry = f" (retry {newest.retries})" if newest.retries else ""
         return f"{self._clock(newest.start)}... {newest.name}{retry}  {hosts}"
 
-    def _line(self, name: str, outcome: str, seconds: float, hosts: Iterable[str]) -> None:
+    def _line(
+        self, name: str, outcome: str, seconds: float, hosts: Iterable[str]
+    ) -> None:
         is_dull = outcome == "skipped" or (outcome == "ok" and seconds < QUICK)
-        if is_dull and not self._display.verbosity and name not in self._announced:
+        if (
+            is_dull
+            and not self._display.verbosity
+            and name not in self._announced
+        ):
             return
         text = f"{name:<46} {outcome:<11} {seconds:6.1f} s  {', '.join(sorted(hosts))}"
         self._say(self._clock() + text, color_of(outcome))
@@ -283,7 +313,9 @@ class CallbackModule(CallbackBase):
             self._line(name, outcome, finished.seconds, finished.hosts)
         self._finished.clear()
 
-    def _finish(self, result: Any, outcome: str, lines: Sequence[str] = ()) -> None:
+    def _finish(
+        self, result: Any, outcome: str, lines: Sequence[str] = ()
+    ) -> None:
         now = time.monotonic()
         host = result.host.get_name()
         name = title(result.task)
@@ -316,7 +348,9 @@ class CallbackModule(CallbackBase):
         mode = " (check mode)" if getattr(play, "check_mode", False) else ""
         self._say(f"{self._clock()}== {name}{mode}")
 
-    def v2_playbook_on_task_start(self, *_task: Any, **_is_conditional: Any) -> None:
+    def v2_playbook_on_task_start(
+        self, *_task: Any, **_is_conditional: Any
+    ) -> None:
         if not self._free:
             self._flush()
             self._announced.clear()
@@ -326,7 +360,11 @@ class CallbackModule(CallbackBase):
     def v2_runner_on_start(self, host: Any, task: Any) -> None:
         name = title(task)
         self._running[host.get_name()] = Running(time.monotonic(), name)
-        if "(about" in name and not self._status and name not in self._announced:
+        if (
+            "(about" in name
+            and not self._status
+            and name not in self._announced
+        ):
             self._announced.add(name)
             self._say(f"{self._clock()}... {name}")
         self._draw()
@@ -364,8 +402,16 @@ class CallbackModule(CallbackBase):
 
     def _variables_in(self, res: dict[str, Any], task: Any) -> list[str]:
         """Return a line for each variable that a debug task shows."""
-        hidden = {*self._hide_in_debug, "item", res.get("ansible_loop_var")} - {task.args.get("var")}
-        keys = [key for key in res if key not in hidden and not key.startswith("_ansible")]
+        hidden = {
+            *self._hide_in_debug,
+            "item",
+            res.get("ansible_loop_var"),
+        } - {task.args.get("var")}
+        keys = [
+            key
+            for key in res
+            if key not in hidden and not key.startswith("_ansible")
+        ]
         return [f"{key}: {as_text(res[key])}" for key in keys]
 
     def v2_runner_on_skipped(self, result: Any) -> None:
@@ -377,17 +423,25 @@ class CallbackModule(CallbackBase):
         lines.append(f"item {label}:")
         lines += indented(details(result, self._display.verbosity))
 
-    def v2_runner_on_failed(self, result: Any, ignore_errors: bool = False) -> None:
+    def v2_runner_on_failed(
+        self, result: Any, ignore_errors: bool = False
+    ) -> None:
         outcome = "failed (ignored)" if ignore_errors else "failed"
         self._finish(result, outcome, details(result, self._display.verbosity))
 
     def v2_runner_on_unreachable(self, result: Any) -> None:
-        outcome = "unreachable (ignored)" if result.task.ignore_unreachable else "unreachable"
+        outcome = (
+            "unreachable (ignored)"
+            if result.task.ignore_unreachable
+            else "unreachable"
+        )
         self._finish(result, outcome, details(result, self._display.verbosity))
 
     def v2_on_file_diff(self, result: Any) -> None:
         if result.result.get("diff") and result.is_changed():
-            self._say(f"{title(result.task)}, {where(result)}\n{self._get_diff(result.result['diff'])}")
+            self._say(
+                f"{title(result.task)}, {where(result)}\n{self._get_diff(result.result['diff'])}"
+            )
             self._draw()
 
     def v2_playbook_on_stats(self, stats: Any) -> None:
@@ -400,12 +454,22 @@ class CallbackModule(CallbackBase):
         path = self.get_option("timings_file")
         if path:
             started = self._started.isoformat(timespec="seconds")
-            timings = Timings(started, total, parts, counts.changed, counts.failed, ok=not counts.failed)
+            timings = Timings(
+                started,
+                total,
+                parts,
+                counts.changed,
+                counts.failed,
+                ok=not counts.failed,
+            )
             self._write(path, timings)
 
     def _say_parts(self, parts: Sequence[Part], total: float) -> None:
         shown = [part for part in parts if part.seconds > QUICK]
-        rows = [f"{part.name:<46} {part.seconds:8.1f}" for part in [*shown, Part("total", total)]]
+        rows = [
+            f"{part.name:<46} {part.seconds:8.1f}"
+            for part in [*shown, Part("total", total)]
+        ]
         self._say("\n".join(["", f"{'part':<46}  seconds", *rows, "\n"]))
 
     def _say_hosts(self, stats: Any) -> Counts:
@@ -416,21 +480,33 @@ class CallbackModule(CallbackBase):
             count = stats.summarize(host)
             failures = count["failures"] + count["unreachable"]
             if failures:
-                self._say(f"{host}: {count['failures']} failed, {count['unreachable']} unreachable", C.COLOR_ERROR)
+                self._say(
+                    f"{host}: {count['failures']} failed, {count['unreachable']} unreachable",
+                    C.COLOR_ERROR,
+                )
             changed += count["changed"]
             failed += failures
         counts = Counts(changed, failed)
         number = len(stats.processed)
         noun = "host" if number == 1 else "hosts"
-        self._say(f"{number} {noun}: {changed or 'nothing'} changed, {failed} failed", color_at_end(counts))
+        self._say(
+            f"{number} {noun}: {changed or 'nothing'} changed, {failed} failed",
+            color_at_end(counts),
+        )
         return counts
 
     def _write(self, path: str, timings: Timings) -> None:
         try:
-            with tempfile.TemporaryDirectory(prefix=".timings", dir=os.path.dirname(path)) as private:
+            with tempfile.TemporaryDirectory(
+                prefix=".timings", dir=os.path.dirname(path)
+            ) as private:
                 new = os.path.join(private, "new")
-                with open(new, "w", encoding="utf-8", opener=open_private) as stream:
+                with open(
+                    new, "w", encoding="utf-8", opener=open_private
+                ) as stream:
                     json.dump(dataclasses.asdict(timings), stream, indent=2)
                 os.replace(new, path)
         except OSError as exc:
-            self._display.warning(f"The timings file {path} cannot be written: {exc}")
+            self._display.warning(
+                f"The timings file {path} cannot be written: {exc}"
+            )

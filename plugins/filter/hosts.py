@@ -10,8 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    profiles,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    sentence,
+)
 
 # Ansible takes an empty list of hosts for all of them.
 NOBODY = ["all", "!all"]
@@ -22,11 +27,15 @@ Groups = Mapping[str, list[str]]
 Platform = Mapping[str, Any]
 
 
-def hosts_with(groups: Groups, platform: Platform, parts: Iterable[str] | None = None) -> list[str]:
+def hosts_with(
+    groups: Groups, platform: Platform, parts: Iterable[str] | None = None
+) -> list[str]:
     """Return the hosts of an inventory that have one of the parts, or any part, as a pattern for a play's hosts."""
     wanted = set(platform["groups"] if parts is None else parts)
     found = [
-        host for host, names in groups_of_hosts(groups).items() if wanted & set(profiles.parts_of(names, platform))
+        host
+        for host, names in groups_of_hosts(groups).items()
+        if wanted & set(profiles.parts_of(names, platform))
     ]
     return found or NOBODY
 
@@ -50,7 +59,10 @@ def first_with(groups: Groups, platform: Platform, part: str) -> list[str]:
 
 
 def hosts_of(
-    groups: Groups, platform: Platform, host: str | None = None, parts: Iterable[str] | None = None
+    groups: Groups,
+    platform: Platform,
+    host: str | None = None,
+    parts: Iterable[str] | None = None,
 ) -> list[str]:
     """Return the hosts that have to do with an instance on a compute host: that host, and those of the other parts."""
     if parts is None:
@@ -68,7 +80,11 @@ def hosts_named(host: str, hosts: Iterable[str]) -> list[str]:
 
     Nova's name of a host may have a domain that the inventory's does not have, or the other way round.
     """
-    return [name for name in hosts if name.partition(".")[0] == host.partition(".")[0]]
+    return [
+        name
+        for name in hosts
+        if name.partition(".")[0] == host.partition(".")[0]
+    ]
 
 
 def profile_of(platform: str) -> Any:

@@ -44,8 +44,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ansible.plugins.lookup import LookupBase
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _levels
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils import (
+    _levels,
+)
 
 # Where the playbooks keep the parts that are left out
 LEFT_OUT = "stackproof_left_out"
@@ -53,13 +57,23 @@ LEFT_OUT = "stackproof_left_out"
 
 class LookupModule(LookupBase):
     def run(
-        self, terms: Sequence[str], variables: Mapping[str, Any] | None = None, **_options: Any
+        self,
+        terms: Sequence[str],
+        variables: Mapping[str, Any] | None = None,
+        **_options: Any,
     ) -> list[dict[str, Any]]:
         given = variables or {}
         (name,) = terms
         if name not in _levels.names_of_levels():
             return []
         level = _levels.read_level(name)
-        taken = _levels.take(level, given, lambda variable: self._templar.template(given[variable]))
+        taken = _levels.take(
+            level,
+            given,
+            lambda variable: self._templar.template(given[variable]),
+        )
         values = {**taken.values, LEFT_OUT: codec.to_json(taken.left_out)}
-        return [{"name": variable, "value": value} for variable, value in values.items()]
+        return [
+            {"name": variable, "value": value}
+            for variable, value in values.items()
+        ]

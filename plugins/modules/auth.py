@@ -147,20 +147,39 @@ error:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import (
+    kind_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    CLOUD_ERRORS,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     AuthDetails,
     ClockDifference,
     ServiceVersion,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Call,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    clock,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
 
 # Clouds have Cinder under any of these names.
 OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
@@ -185,18 +204,29 @@ def token_details(access: Any, region: str | None) -> AuthDetails:
     )
 
 
-def check_catalogue(access: Any, wanted: list[str], interfaces: list[str]) -> None:
+def check_catalogue(
+    access: Any, wanted: list[str], interfaces: list[str]
+) -> None:
     """Refuse a catalogue without the wanted services, or without an interface that may be used."""
-    offered = {entry["type"]: entry["endpoints"] for entry in access.service_catalog.catalog}
+    offered = {
+        entry["type"]: entry["endpoints"]
+        for entry in access.service_catalog.catalog
+    }
     for service in wanted:
-        names = [name for name in OTHER_NAMES.get(service, (service,)) if name in offered]
+        names = [
+            name
+            for name in OTHER_NAMES.get(service, (service,))
+            if name in offered
+        ]
         if not names:
             message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
             raise StageError("catalog", message, resource=service)
         check_interfaces(service, offered[names[0]], interfaces)
 
 
-def check_interfaces(service: str, endpoints: Endpoints, interfaces: list[str]) -> None:
+def check_interfaces(
+    service: str, endpoints: Endpoints, interfaces: list[str]
+) -> None:
     offered = {endpoint["interface"] for endpoint in endpoints}
     if not offered.intersection(interfaces):
         others = ", ".join(sorted(offered)) or "none"
@@ -211,15 +241,27 @@ def check_answered(service: str, calls: list[Call]) -> None:
     last = calls[-1]
     why = f"the answer was {last.status}" if last.status else last.error
     kind = "tls" if why == "SSLError" else "unreachable"
-    raise StageError(kind, f"the service {service} does not answer: {why}", resource=service)
+    raise StageError(
+        kind, f"the service {service} does not answer: {why}", resource=service
+    )
 
 
 def proxy_of(cloud: Any, service: str) -> Any:
-    name = next((name for name, others in OTHER_NAMES.items() if service in others), service)
+    name = next(
+        (name for name, others in OTHER_NAMES.items() if service in others),
+        service,
+    )
     proxy = getattr(cloud, name.replace("-", "_"), None)
     if proxy is None:
-        hint = "Leave it out of stackproof_services: openstacksdk cannot ask it."
-        raise StageError("invalid", f"the SDK does not know the service {service}", resource=service, hint=hint)
+        hint = (
+            "Leave it out of stackproof_services: openstacksdk cannot ask it."
+        )
+        raise StageError(
+            "invalid",
+            f"the SDK does not know the service {service}",
+            resource=service,
+            hint=hint,
+        )
     return proxy
 
 
@@ -252,7 +294,11 @@ def dotted(version: tuple[int, ...] | None) -> str | None:
 
 def clock_of(stage: Stage[AuthDetails]) -> ClockDifference | None:
     difference = clock.clock_difference(stage.samples)
-    return None if difference is None else codec.from_json(ClockDifference, difference)
+    return (
+        None
+        if difference is None
+        else codec.from_json(ClockDifference, difference)
+    )
 
 
 def act(stage: Stage[AuthDetails]) -> None:
@@ -261,7 +307,11 @@ def act(stage: Stage[AuthDetails]) -> None:
     access = cloud.session.auth.get_access(cloud.session)
     stage.details = token_details(access, cloud.config.get_region_name())
     if not access.project_id:
-        raise StageError("config", "the token has no project", hint="Name a project in clouds.yaml.")
+        raise StageError(
+            "config",
+            "the token has no project",
+            hint="Name a project in clouds.yaml.",
+        )
     stage.details = replace(stage.details, token=kind_of(access.auth_token))
     check_catalogue(access, wanted, connection.interfaces_of(cloud))
     services: tuple[ServiceVersion, ...] = ()
@@ -278,7 +328,13 @@ def main() -> None:
         "services": {
             "type": "list",
             "elements": "str",
-            "default": ["identity", "image", "network", "block-storage", "compute"],
+            "default": [
+                "identity",
+                "image",
+                "network",
+                "block-storage",
+                "compute",
+            ],
         },
     }
     run_stage(StageName.AUTH, act, AuthDetails(), options, timeout=60)

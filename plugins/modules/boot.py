@@ -205,8 +205,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, handover, login, volumes
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    dataplane,
+    handover,
+    login,
+    volumes,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
     describe,
@@ -215,13 +222,29 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.booting 
     proof_of,
     wait_until_active,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import osprofiler
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import (
+    not_found,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
+    first_named,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Named,
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    servers,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import (
+    answer_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import (
+    osprofiler,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     FIRST,
     BootDetails,
@@ -231,9 +254,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     ServerEvent,
     VolumeDetails,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Resource,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    DeadlinePassed,
+    StageError,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
     Deadline,
     Look,
@@ -260,12 +290,27 @@ def choose_flavor(flavors: Iterable[Any], image: Image | None) -> Any:
     """Return the smallest flavor that fits the image, and the same one each time."""
     ram, disk = needs_of(image)
     # A disk of 0 means as large as the image.
-    fitting = [flavor for flavor in flavors if flavor.ram >= ram and (flavor.disk == 0 or flavor.disk >= disk)]
+    fitting = [
+        flavor
+        for flavor in flavors
+        if flavor.ram >= ram and (flavor.disk == 0 or flavor.disk >= disk)
+    ]
     if not fitting:
         message = f"no flavor has {ram} MB of memory and {disk} GB of disk, as the image needs"
-        raise StageError("not_found", message, hint="Name a flavor, or use a smaller image.")
+        raise StageError(
+            "not_found", message, hint="Name a flavor, or use a smaller image."
+        )
     # Many clouds let only administrators boot from an image with a disk of 0.
-    return min(fitting, key=lambda flavor: (flavor.disk == 0, flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+    return min(
+        fitting,
+        key=lambda flavor: (
+            flavor.disk == 0,
+            flavor.ram,
+            flavor.vcpus,
+            flavor.disk,
+            flavor.name,
+        ),
+    )
 
 
 def find_flavor(stage: Stage[BootDetails], name: str | None) -> Any:
@@ -283,19 +328,29 @@ def needed(stage: Stage[BootDetails]) -> tuple[Resource, Resource]:
     image, network = stage.resource("image"), stage.resource("network")
     if image is not None and network is not None:
         return image, network
-    missing = [kind for kind, resource in (("image", image), ("network", network)) if resource is None]
+    missing = [
+        kind
+        for kind, resource in (("image", image), ("network", network))
+        if resource is None
+    ]
     message = f"there is no {' and no '.join(missing)} yet"
-    raise StageError("invalid", message, hint="Run the earlier stages of this run first.")
+    raise StageError(
+        "invalid", message, hint="Run the earlier stages of this run first."
+    )
 
 
-def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject:
+def server_body(
+    stage: Stage[BootDetails], flavor: Any, name: str
+) -> JsonObject:
     """Return the request that makes the server."""
     params = stage.params
     image, network = needed(stage)
     body = {
         "name": name,
         "flavorRef": flavor.id,
-        **(dataplane_of(stage) if params["dataplane"] else proof_of(stage.run)),
+        **(
+            dataplane_of(stage) if params["dataplane"] else proof_of(stage.run)
+        ),
         **networks_of(stage, network),
         **disks_of(stage, image),
     }
@@ -309,8 +364,13 @@ def server_body(stage: Stage[BootDetails], flavor: Any, name: str) -> JsonObject
 def dataplane_of(stage: Stage[BootDetails]) -> JsonObject:
     """Return the part of the request about what the guest is to prove, alone and with the second one."""
     errand = dataplane.errand_for(stage, FIRST)
-    volume, key_pair = handover.volume_for(stage, stage.params["attach"]), login.key_pair_for(stage)
-    errand = replace(errand, volume=volume.id if volume else None, key_pair=key_pair)
+    volume, key_pair = (
+        handover.volume_for(stage, stage.params["attach"]),
+        login.key_pair_for(stage),
+    )
+    errand = replace(
+        errand, volume=volume.id if volume else None, key_pair=key_pair
+    )
     proof = proof_of(stage.run, dataplane.script_for(stage, FIRST, errand))
     return {**proof, "key_name": key_pair.name} if key_pair else proof
 
@@ -342,7 +402,12 @@ def check_bootable(stage: Stage[BootDetails], volume: Resource) -> None:
     details = stage.details_of(StageName.VOLUME, VolumeDetails)
     if not (details.volume and details.volume.bootable):
         message = f"the volume {volume.name} is empty, so an instance cannot boot from it"
-        raise StageError("invalid", message, resource=volume.name, hint="Make the volume from the image.")
+        raise StageError(
+            "invalid",
+            message,
+            resource=volume.name,
+            hint="Make the volume from the image.",
+        )
 
 
 def disk(identity: str, source: str, index: int) -> JsonObject:
@@ -366,20 +431,34 @@ def finished_events(
         nonlocal events
         events = servers.events_of(nova, identity, request_id)
         ended = [event for event in events if event.finish_time]
-        return len(ended) == len(events), f"{len(ended)} of {len(events)}", None
+        return (
+            len(ended) == len(events),
+            f"{len(ended)} of {len(events)}",
+            None,
+        )
 
     with contextlib.suppress(DeadlinePassed):
-        wait_until("the server's events to end", look, Deadline(EVENT_SECONDS), stage.waits, lambda _text: None)
+        wait_until(
+            "the server's events to end",
+            look,
+            Deadline(EVENT_SECONDS),
+            stage.waits,
+            lambda _text: None,
+        )
     return events
 
 
 def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
     """Make the server of the run, where the user has asked for it."""
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
-    request: JsonObject = {"server": server_body(stage, flavor, f"{stage.run.mark}-server")}
+    request: JsonObject = {
+        "server": server_body(stage, flavor, f"{stage.run.mark}-server")
+    }
     if stage.params["dataplane"]:
         request["os:scheduler_hints"] = {"group": make_server_group(stage).id}
-    return make_server(stage, "server", request, headers_of(stage), stage.params["host"])
+    return make_server(
+        stage, "server", request, headers_of(stage), stage.params["host"]
+    )
 
 
 def make_server_group(stage: Stage[BootDetails]) -> Any:
@@ -389,7 +468,9 @@ def make_server_group(stage: Stage[BootDetails]) -> Any:
     body = {"server_group": {"name": name, "policy": "soft-anti-affinity"}}
 
     def make() -> Named:
-        answer = nova.post("/os-server-groups", json=body, microversion=POLICY_SINCE)
+        answer = nova.post(
+            "/os-server-groups", json=body, microversion=POLICY_SINCE
+        )
         return Named(answer_of(answer)["server_group"]["id"], name)
 
     def find() -> Any:
@@ -401,7 +482,10 @@ def make_server_group(stage: Stage[BootDetails]) -> Any:
 
 def headers_of(stage: Stage[BootDetails]) -> dict[str, str | None]:
     """Return the headers by which the request is known in the logs, and by OSProfiler if there is a key."""
-    headers, key = {"X-OpenStack-Request-ID": stage.details.request_id}, stage.params["profiler_key"]
+    headers, key = (
+        {"X-OpenStack-Request-ID": stage.details.request_id},
+        stage.params["profiler_key"],
+    )
     if key:
         trace = str(uuid.uuid4())
         stage.details = replace(stage.details, trace=trace)
@@ -426,17 +510,29 @@ def connect(stage: Stage[BootDetails], server: Any, ports: list[Any]) -> None:
         stage.begin("giving the floating IP to the server")
         if not ports:
             message = f"the server {server.name} is active, but the network service lists no port of it"
-            raise StageError("service", message, resource=server.name, hint="Check: openstack port list --server.")
+            raise StageError(
+                "service",
+                message,
+                resource=server.name,
+                hint="Check: openstack port list --server.",
+            )
         stage.cloud.network.update_ip(address.id, port_id=ports[0].id)
 
 
 def flavor_details(flavor: Any) -> Flavor:
-    facts = {"name": flavor.name, "ram": flavor.ram, "vcpus": flavor.vcpus, "disk": flavor.disk}
+    facts = {
+        "name": flavor.name,
+        "ram": flavor.ram,
+        "vcpus": flavor.vcpus,
+        "disk": flavor.disk,
+    }
     return codec.from_json(Flavor, facts, "flavor")
 
 
 def act(stage: Stage[BootDetails]) -> None:
-    stage_options.check({"stackproof_dataplane_name": stage.params["dataplane_name"]})
+    stage_options.check(
+        {"stackproof_dataplane_name": stage.params["dataplane_name"]}
+    )
     nova = stage.cloud.compute
     stage.begin("looking for the flavor")
     flavor = stage.use("flavor", find_flavor(stage, stage.params["flavor"]))
@@ -447,11 +543,20 @@ def act(stage: Stage[BootDetails]) -> None:
     if stage.resource("volume"):
         stage.details = replace(stage.details, attach=stage.params["attach"])
     stage.details = replace(
-        stage.details, requested_zone=stage.params["availability_zone"], requested_host=stage.params["host"]
+        stage.details,
+        requested_zone=stage.params["availability_zone"],
+        requested_host=stage.params["host"],
     )
     server = make_own_server(stage, flavor)
     # The answer names the request as the server's own records know it.
-    local_id = next((call.request_id for call in reversed(stage.calls) if call.method == "POST"), None)
+    local_id = next(
+        (
+            call.request_id
+            for call in reversed(stage.calls)
+            if call.method == "POST"
+        ),
+        None,
+    )
     try:
         follow(stage, server)
     finally:
@@ -463,7 +568,11 @@ def act(stage: Stage[BootDetails]) -> None:
 def main() -> None:
     options = {
         "flavor": {"type": "str"},
-        "attach": {"type": "str", "choices": stage_options.ATTACHED, "default": "at_boot"},
+        "attach": {
+            "type": "str",
+            "choices": stage_options.ATTACHED,
+            "default": "at_boot",
+        },
         "availability_zone": {"type": "str"},
         "host": {"type": "str"},
         "profiler_key": {"type": "str", "no_log": True},

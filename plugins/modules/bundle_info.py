@@ -124,18 +124,35 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import directory_of
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.archive import (
+    directory_of,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import (
     LogNames,
     baseline_in,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import as_result, bundle_of
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import LogDirectory
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import Question
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos import reading
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import (
+    as_result,
+    bundle_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.log_directory import (
+    LogDirectory,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import (
+    Question,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.sos import (
+    reading,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import (
+    Bundle,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
 
 # The options of which one says what is asked about, and those that say when it was
 ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
@@ -145,8 +162,14 @@ def read(params: dict[str, Any]) -> Bundle:
     flows = [flow.load(path) for path in params["flows"]]
     path = os.path.abspath(params["directory"])
     question = Question(**{name: params[name] for name in ASKED})
-    names = LogNames(params["services"], params["time_zone"], params["time_zones"])
-    baseline = baseline_in(os.path.abspath(params["baseline"]), names) if params["baseline"] else None
+    names = LogNames(
+        params["services"], params["time_zone"], params["time_zones"]
+    )
+    baseline = (
+        baseline_in(os.path.abspath(params["baseline"]), names)
+        if params["baseline"]
+        else None
+    )
     with directory_of(path) as (directory, doubts):
         logs = LogDirectory(directory, names.services, names.zone, names.zones)
         bundle = replace(bundle_of(logs, question, flows), baseline=baseline)

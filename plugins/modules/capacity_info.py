@@ -167,20 +167,50 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.capacity import Instance, of_instance
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.advice import advice_for_request
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.capacity import explain
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import Capacity
-from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import Answer, HostReasons
-from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import capacity as messages
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import (
+    not_found,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.capacity import (
+    Instance,
+    of_instance,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.advice import (
+    advice_for_request,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.capacity import (
+    explain,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import (
+    Capacity,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import (
+    Answer,
+    HostReasons,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    waiting,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    bounded,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import (
+    capacity as messages,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import (
+    advice,
+)
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "flavor": {"type": "str", "required": True},
@@ -221,7 +251,11 @@ def image_id(name: str | None, cloud: Any) -> str | None:
 
 def host_of(found: HostReasons) -> dict[str, Any]:
     reasons = [messages.host_line(found)] if found.reasons else []
-    return {"host": found.host, "fits": found.fits if found.is_known or found.reasons else None, "reasons": reasons}
+    return {
+        "host": found.host,
+        "fits": found.fits if found.is_known or found.reasons else None,
+        "reasons": reasons,
+    }
 
 
 def result_of(capacity: Capacity) -> dict[str, Any]:
@@ -235,22 +269,33 @@ def result_of(capacity: Capacity) -> dict[str, Any]:
         "room": explanation.room,
         "hosts": [host_of(found) for found in explanation.hosts],
         "details": list(messages.details(explanation)),
-        "next": advice(advice_for_request(explanation)) if does_not_fit else None,
+        "next": advice(advice_for_request(explanation))
+        if does_not_fit
+        else None,
         "unread": list(capacity.unread),
         "capacity": codec.to_json(capacity.compute),
     }
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={**connection.CLOUD_OPTIONS, **OPTIONS}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={**connection.CLOUD_OPTIONS, **OPTIONS},
+        supports_check_mode=True,
+    )
     connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params = module.params
     with failing(module, f"asking whether the flavor {params['flavor']} fits"):
         if params["count"] < 1:
-            raise StageError("invalid", f"count cannot be {params['count']}", resource="count")
-        cloud = connection.connect(params, [], [], waiting.Deadline(params["timeout"]))
+            raise StageError(
+                "invalid",
+                f"count cannot be {params['count']}",
+                resource="count",
+            )
+        cloud = connection.connect(
+            params, [], [], waiting.Deadline(params["timeout"])
+        )
         result = result_of(of_instance(cloud, instance_of(params, cloud)))
     module.exit_json(changed=False, **bounded(result))
 

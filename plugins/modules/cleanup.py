@@ -99,8 +99,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import Params
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import (
+    Params,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
     explain,
     failing,
@@ -113,13 +117,33 @@ from ansible_collections.stackproof.provision.plugins.module_utils._end import (
     removal,
     watchdog,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import verdict
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, sentence, trace_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, check_own, run_directories
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    verdict,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Leftover,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    sentence,
+    trace_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+    check_own,
+    run_directories,
+)
 
-UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+UNITS = {
+    "s": "seconds",
+    "m": "minutes",
+    "h": "hours",
+    "d": "days",
+    "w": "weeks",
+}
 
 
 @dataclass(frozen=True)
@@ -141,9 +165,13 @@ def limit_of(age: str | None) -> datetime | None:
     match = re.fullmatch(r"(\d+)([smhdw])", age)
     with contextlib.suppress(OverflowError):
         if match:
-            return datetime.now(timezone.utc) - timedelta(**{UNITS[match[2]]: int(match[1])})
+            return datetime.now(timezone.utc) - timedelta(
+                **{UNITS[match[2]]: int(match[1])}
+            )
     hint = "Give a number and one of s, m, h, d, w."
-    raise StageError("invalid", f"{age!r} is not an age", resource=age, hint=hint)
+    raise StageError(
+        "invalid", f"{age!r} is not an age", resource=age, hint=hint
+    )
 
 
 def chosen_runs(params: Params, problems: list[str]) -> list[Run]:
@@ -152,7 +180,11 @@ def chosen_runs(params: Params, problems: list[str]) -> list[Run]:
         return [Run(params["run_dir"], recover=True)]
     before = limit_of(params["older_than"])
     if not os.path.isdir(params["runs"]):
-        raise StageError("no_run", f"there is no folder {params['runs']}", resource=params["runs"])
+        raise StageError(
+            "no_run",
+            f"there is no folder {params['runs']}",
+            resource=params["runs"],
+        )
     runs: list[Run] = []
     for directory in run_directories(params["runs"], "ledger.jsonl"):
         try:
@@ -175,11 +207,18 @@ def check_ours(run: Run) -> None:
     check_own(run)
     if watchdog.is_watched(run):
         hint = "Wait until it ends, or interrupt it."
-        raise StageError("conflict", f"the run {run.id} is still going on", resource=run.id, hint=hint)
+        raise StageError(
+            "conflict",
+            f"the run {run.id} is still going on",
+            resource=run.id,
+            hint=hint,
+        )
 
 
 def is_to_be_kept(run: Run, keep: str) -> bool:
-    return keep == "always" or (keep == "on_failure" and verdict.has_failed(run.record))
+    return keep == "always" or (
+        keep == "on_failure" and verdict.has_failed(run.record)
+    )
 
 
 def clean_run(run: Run, params: Params, check: bool) -> CleanedRun:
@@ -198,12 +237,19 @@ def clean_run(run: Run, params: Params, check: bool) -> CleanedRun:
             left = clean.clean(run, {**params, **place})
     if params["end"] and run.record.finished is None and not check:
         with run.alone():
-            finish.finish(run, finish.earlier_of(run), broke_off=verdict.AFTER_STAGES)
+            finish.finish(
+                run, finish.earlier_of(run), broke_off=verdict.AFTER_STAGES
+            )
             finish.render(run)
     return cleaned(run, before, left)
 
 
-def cleaned(run: Run, before: tuple[str, ...], left: Iterable[Leftover] = (), kept: bool = False) -> CleanedRun:
+def cleaned(
+    run: Run,
+    before: tuple[str, ...],
+    left: Iterable[Leftover] = (),
+    kept: bool = False,
+) -> CleanedRun:
     return CleanedRun(
         run_id=run.id,
         to_delete=before,
@@ -214,14 +260,19 @@ def cleaned(run: Run, before: tuple[str, ...], left: Iterable[Leftover] = (), ke
     )
 
 
-def clean_all(module: AnsibleModule, runs: Iterable[Run], problems: list[str]) -> None:
+def clean_all(
+    module: AnsibleModule, runs: Iterable[Run], problems: list[str]
+) -> None:
     """Clean up runs, and end the module. problems: what was found so far, in words."""
     lines: list[CleanedRun] = []
     trace = None
     for run in runs:
         try:
             line = clean_run(run, module.params, module.check_mode)
-            problems += [f"{left.kind.replace('_', ' ')} {left.name}: {left.reason}" for left in line.left]
+            problems += [
+                f"{left.kind.replace('_', ' ')} {left.name}: {left.reason}"
+                for left in line.left
+            ]
             lines.append(line)
         except Exception as exc:  # the other runs are cleaned up all the same
             error = explain(exc, f"cleaning up the run {run.id}")
@@ -231,7 +282,11 @@ def clean_all(module: AnsibleModule, runs: Iterable[Run], problems: list[str]) -
     result = {"changed": changed, "runs": codec.to_json(lines)}
     if problems:
         words = "; ".join(problems)
-        module.fail_json(msg=f"Not everything could be removed: {words}", exception=trace, **result)
+        module.fail_json(
+            msg=f"Not everything could be removed: {words}",
+            exception=trace,
+            **result,
+        )
     module.exit_json(**result)
 
 
@@ -242,7 +297,11 @@ def main() -> None:
             "run_dir": {"type": "path"},
             "runs": {"type": "path"},
             "older_than": {"type": "str"},
-            "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
+            "keep": {
+                "type": "str",
+                "choices": ["never", "on_failure", "always"],
+                "default": "never",
+            },
             "end": {"type": "bool", "default": True},
             "timeout": {"type": "float", "default": 300},
         },
@@ -253,7 +312,11 @@ def main() -> None:
     connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
-    if module.check_mode and module.params["run_dir"] and not os.path.exists(module.params["run_dir"]):
+    if (
+        module.check_mode
+        and module.params["run_dir"]
+        and not os.path.exists(module.params["run_dir"])
+    ):
         module.exit_json(changed=False, runs=[])
     problems: list[str] = []
     with failing(module, "choosing the runs"):

@@ -71,35 +71,59 @@ import json
 import os
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.comparison import Comparison
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import write_whole
-from ansible_collections.stackproof.provision.plugins.module_utils._report.comparison import lines_of
-from ansible_collections.stackproof.provision.plugins.module_utils._runs import results
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.comparison import compare
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.comparison import (
+    Comparison,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    write_whole,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.comparison import (
+    lines_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import (
+    results,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.comparison import (
+    compare,
+)
 
 
 def paths_of(compared: Comparison, now: str) -> list[str]:
     """Return the paths of the text and of the JSON."""
     place = now if os.path.isdir(now) else os.path.dirname(now)
-    stem = os.path.join(place, f"comparison-{compared.before.id}-{compared.now.id}")
+    stem = os.path.join(
+        place, f"comparison-{compared.before.id}-{compared.now.id}"
+    )
     return [f"{stem}.txt", f"{stem}.json"]
 
 
 def main() -> None:
     module = AnsibleModule(
-        argument_spec={"before": {"type": "path", "required": True}, "now": {"type": "path", "required": True}},
+        argument_spec={
+            "before": {"type": "path", "required": True},
+            "now": {"type": "path", "required": True},
+        },
         supports_check_mode=True,
     )
-    before, now = os.path.abspath(module.params["before"]), os.path.abspath(module.params["now"])
+    before, now = (
+        os.path.abspath(module.params["before"]),
+        os.path.abspath(module.params["now"]),
+    )
     with failing(module, f"comparing {now} with {before}"):
         compared = compare(results.read(before), results.read(now))
         lines = lines_of(compared)
         paths = paths_of(compared, now)
         if not module.check_mode:
             write_whole(paths[0], "\n".join(lines))
-            write_whole(paths[1], json.dumps(codec.to_json(compared), indent=1) + "\n")
+            write_whole(
+                paths[1], json.dumps(codec.to_json(compared), indent=1) + "\n"
+            )
     module.exit_json(
         changed=not module.check_mode,
         is_empty=compared.is_empty,

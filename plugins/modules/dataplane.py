@@ -233,7 +233,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import (
     login,
     resolving,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._act.booting import (
     JsonObject,
     describe,
@@ -242,8 +244,15 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.booting 
     proof_of,
     wait_until_active,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import (
+    console_pace,
+    read_console,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Named,
+    Stage,
+    run_stage,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     FIRST,
     SECOND,
@@ -258,8 +267,13 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.words 
     StageName,
     StageStatus,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    DeadlinePassed,
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Look,
+)
 
 ONE_HOST = "the cloud has put both servers on one host, so no path between hosts was checked"
 
@@ -280,13 +294,18 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
         server["availability_zone"] = stage.params["availability_zone"]
     if stage.params["second_host"]:
         server["host"] = stage.params["second_host"]
-    return {"server": server, "os:scheduler_hints": {"group": needed(stage, "server_group")}}
+    return {
+        "server": server,
+        "os:scheduler_hints": {"group": needed(stage, "server_group")},
+    }
 
 
 def errand_for(stage: Stage[DataplaneDetails]) -> dataplane.Errand:
     """Return what the second guest is to try: it may resolve the name of the first one, as that has its port."""
     errand = dataplane.errand_for(stage, SECOND)
-    volume = handover.volume_for(stage, stage.details_of(StageName.BOOT, BootDetails).attach)
+    volume = handover.volume_for(
+        stage, stage.details_of(StageName.BOOT, BootDetails).attach
+    )
     return replace(
         errand,
         name=errand.name or resolving.of_first_guest(stage),
@@ -299,7 +318,11 @@ def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
     resource = stage.resource(kind)
     if resource is None:
         message = f"there is no {kind.replace('_', ' ')} yet"
-        raise StageError("invalid", message, hint="Run the earlier stages of this run with dataplane first.")
+        raise StageError(
+            "invalid",
+            message,
+            hint="Run the earlier stages of this run with dataplane first.",
+        )
     return resource.id
 
 
@@ -308,12 +331,19 @@ def boot_second(stage: Stage[DataplaneDetails]) -> Named:
     request = request_of(stage)
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
     headers = {"X-OpenStack-Request-ID": stage.details.request_id}
-    second = make_server(stage, "second_server", request, headers, stage.params["second_host"])
+    second = make_server(
+        stage, "second_server", request, headers, stage.params["second_host"]
+    )
     active = wait_until_active(stage, second)
     server = describe(active, ports_of(stage, second))
     first = stage.details_of(StageName.BOOT, BootDetails).server
     spread = None if first is None else are_apart(first, server)
-    stage.details = replace(stage.details, server=server, spread=spread, reason=ONE_HOST if spread is False else None)
+    stage.details = replace(
+        stage.details,
+        server=server,
+        spread=spread,
+        reason=ONE_HOST if spread is False else None,
+    )
     return second
 
 
@@ -323,7 +353,9 @@ def are_apart(first: Server, second: Server) -> bool | None:
     return None if None in names else first.host_id != second.host_id
 
 
-def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> None:
+def follow_paths(
+    stage: Stage[DataplaneDetails], servers: dict[str, str]
+) -> None:
     """Wait until both guests have shown all, or one of them that a path fails. servers: guest to id."""
     nova = stage.cloud.compute
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
@@ -334,12 +366,18 @@ def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> Non
         for name, identity in servers.items():
             if name not in shown or not shown[name].ended:
                 consoles[name] = read_console(nova, identity)
-                shown[name] = dataplane.read(consoles[name], name, nonces.user_data)
-        stage.details = replace(stage.details, checks=checks_of(shown.values()))
+                shown[name] = dataplane.read(
+                    consoles[name], name, nonces.user_data
+                )
+        stage.details = replace(
+            stage.details, checks=checks_of(shown.values())
+        )
         return dataplane.is_decided(shown), dataplane.progress(shown), None
 
     try:
-        stage.wait("the guests to show the paths between them", look, console_pace)
+        stage.wait(
+            "the guests to show the paths between them", look, console_pace
+        )
     except DeadlinePassed:
         second = guest.read(consoles.get(SECOND, ""), nonces)
         if not guest.is_proved(second):
@@ -347,7 +385,9 @@ def follow_paths(stage: Stage[DataplaneDetails], servers: dict[str, str]) -> Non
         raise unfinished(shown) from None
 
 
-def unproved(second: GuestReport, server: str, nonces: guest.Nonces) -> StageError:
+def unproved(
+    second: GuestReport, server: str, nonces: guest.Nonces
+) -> StageError:
     """Return the error of a second guest that has not come as far as the first one did before it."""
     kind, message, hint = guest.finding(second, server, nonces)
     return StageError(kind, f"the second server: {message}", hint=hint)
@@ -358,7 +398,9 @@ def checks_of(shown: Iterable[dataplane.Shown]) -> tuple[PathCheck, ...]:
 
 
 def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:
-    missing = [name for name, guest_shown in shown.items() if not guest_shown.ended]
+    missing = [
+        name for name, guest_shown in shown.items() if not guest_shown.ended
+    ]
     message = f"the {' and the '.join(missing)} guest did not show the end of its checks"
     hint = "Read its console: openstack console log show. The image needs a program that runs user data, and ping."
     return StageError("no_paths", message, hint=hint)
@@ -366,15 +408,21 @@ def unfinished(shown: dict[str, dataplane.Shown]) -> StageError:
 
 def note_unasked(stage: Stage[DataplaneDetails]) -> None:
     """Say what the guests were not asked for, as the cloud and the user gave nothing to ask for."""
-    if resolving.CHECK not in {check.check for check in stage.details.checks or ()}:
+    if resolving.CHECK not in {
+        check.check for check in stage.details.checks or ()
+    }:
         note(stage, resolving.unasked(SECOND))
 
 
 def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
     if not stage.params["dataplane"] or stage.params["guest"] == "none":
-        stage.details = replace(stage.details, reason="the guests are not to be asked")
+        stage.details = replace(
+            stage.details, reason="the guests are not to be asked"
+        )
         return StageStatus.SKIPPED
-    stage_options.check({"stackproof_dataplane_name": stage.params["dataplane_name"]})
+    stage_options.check(
+        {"stackproof_dataplane_name": stage.params["dataplane_name"]}
+    )
     if stage.check:
         return None
     try:
@@ -391,19 +439,28 @@ def check_guests(stage: Stage[DataplaneDetails]) -> None:
     note_unasked(stage)
     must_hold(stage)
     nonce = guest.nonces(stage.run.id, stage.run.record.started).user_data
-    note(stage, login.check(stage, nonce, first, dataplane.opens(stage, login.PORT)))
+    note(
+        stage,
+        login.check(stage, nonce, first, dataplane.opens(stage, login.PORT)),
+    )
     must_hold(stage)
     note(stage, handover.check(stage, nonce, first, second.id))
     must_hold(stage)
 
 
 def note(stage: Stage[DataplaneDetails], check: PathCheck) -> None:
-    stage.details = replace(stage.details, checks=(*(stage.details.checks or ()), check))
+    stage.details = replace(
+        stage.details, checks=(*(stage.details.checks or ()), check)
+    )
 
 
 def must_hold(stage: Stage[DataplaneDetails]) -> None:
     """Raise the error of the checks that failed, if any did."""
-    failed = [check for check in stage.details.checks or () if check.status == CheckStatus.FAILED]
+    failed = [
+        check
+        for check in stage.details.checks or ()
+        if check.status == CheckStatus.FAILED
+    ]
     if failed:
         raise dataplane.failure_of(failed)
 
@@ -411,15 +468,26 @@ def must_hold(stage: Stage[DataplaneDetails]) -> None:
 def main() -> None:
     options = {
         "dataplane": {"type": "bool", "default": False},
-        "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
+        "guest": {
+            "type": "str",
+            "choices": stage_options.GUESTS,
+            "default": "console",
+        },
         "availability_zone": {"type": "str"},
         "second_host": {"type": "str"},
         "dataplane_name": {"type": "str"},
         "dataplane_volume": {"type": "bool", "default": True},
         "dataplane_login": {"type": "bool", "default": True},
-        "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
+        "journey": {
+            "type": "list",
+            "elements": "str",
+            "choices": stage_options.OPERATIONS,
+            "default": [],
+        },
     }
-    run_stage(StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300)
+    run_stage(
+        StageName.DATAPLANE, act, DataplaneDetails(), options, timeout=300
+    )
 
 
 if __name__ == "__main__":

@@ -100,8 +100,12 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import dnsmasq
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    dnsmasq,
+)
 
 
 def main() -> None:
@@ -111,11 +115,20 @@ def main() -> None:
             "network": {"type": "str", "required": True},
             "mac": {"type": "str", "required": True},
             "since": {"type": "float", "default": 0},
-            "states": {"type": "list", "elements": "path", "default": dnsmasq.STATES},
+            "states": {
+                "type": "list",
+                "elements": "path",
+                "default": dnsmasq.STATES,
+            },
             "logs": {"type": "dict", "default": dnsmasq.SOURCES},
         },
         lambda host, params: dnsmasq.read(
-            host, params["network"], params["mac"], params["since"], params["states"], params["logs"]
+            host,
+            params["network"],
+            params["mac"],
+            params["since"],
+            params["states"],
+            params["logs"],
         ),
     )
 

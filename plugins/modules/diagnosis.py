@@ -109,13 +109,31 @@ verdict:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import diagnosis
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import from_result
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import Bundle
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import begin, new_run_id, write_whole
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import (
+    diagnosis,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.bundle import (
+    from_result,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow,
+    follow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.bundle import (
+    Bundle,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    begin,
+    new_run_id,
+    write_whole,
+)
 
 
 def bundle_in(data: dict[str, Any]) -> Bundle:
@@ -128,16 +146,24 @@ def bundle_in(data: dict[str, Any]) -> Bundle:
 
 def file(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     flows = [flow.load(path) for path in params["flows"]]
-    record, events = diagnosis.record_of(bundle_in(params["bundle"]), flows, new_run_id(), params["quotes"])
+    record, events = diagnosis.record_of(
+        bundle_in(params["bundle"]), flows, new_run_id(), params["quotes"]
+    )
     directory = None
     if not check_mode:
         run, _new = begin(params["diagnoses"], record.run_id, record.cloud)
         with run.alone():
             run.record, directory = record, run.directory
             run.save()
-            lines = "".join(f"{line}\n" for line in follow.lines(follow.kept(events)))
+            lines = "".join(
+                f"{line}\n" for line in follow.lines(follow.kept(events))
+            )
             write_whole(run.path("events.jsonl"), lines)
-    return {"changed": True, "directory": directory, "verdict": codec.to_json(record.verdict)}
+    return {
+        "changed": True,
+        "directory": directory,
+        "verdict": codec.to_json(record.verdict),
+    }
 
 
 def main() -> None:
@@ -152,7 +178,9 @@ def main() -> None:
     )
     if not flow.HAS_LIBRARIES:
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
-    with failing(module, f"filing the diagnosis in {module.params['diagnoses']}"):
+    with failing(
+        module, f"filing the diagnosis in {module.params['diagnoses']}"
+    ):
         result = file(module.params, module.check_mode)
     module.exit_json(**result)
 

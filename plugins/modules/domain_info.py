@@ -85,8 +85,12 @@ unread:
         sudo: a password is required
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import libvirt
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    libvirt,
+)
 
 
 def main() -> None:

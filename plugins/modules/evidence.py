@@ -64,22 +64,46 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.comm
     SUDO_ADVICE,
     ways_of,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import differences
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import RawExamination
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import profiles
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import (
+    differences,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import (
+    RawExamination,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    profiles,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    from_json,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.host import (
     Examination,
     Host,
     Unread,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import ReadingTime
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import Stores
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import HostStatus, Result
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_runs
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    ReadingTime,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import (
+    Stores,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    HostStatus,
+    Result,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import (
+    now,
+    seconds_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import (
+    earlier_runs,
+)
 
 # What the playbook has read on a host, or of it: clock, read, before, and its groups
 Results = Mapping[str, Any]
@@ -88,7 +112,9 @@ UNREAD: Any = tuple[Unread, ...]
 EARLIER = 20
 
 
-def status_of(read: Results | None, unread: tuple[Unread, ...]) -> tuple[HostStatus, str | None]:
+def status_of(
+    read: Results | None, unread: tuple[Unread, ...]
+) -> tuple[HostStatus, str | None]:
     """Return the status of a host and the reason for it, by the result of reading it."""
     if read is None:
         return HostStatus.UNREADABLE, "it was not asked"
@@ -96,7 +122,9 @@ def status_of(read: Results | None, unread: tuple[Unread, ...]) -> tuple[HostSta
         return HostStatus.UNREACHABLE, one_line(read.get("msg"))
     if read.get("failed"):
         reason = one_line(read.get("msg"))
-        return HostStatus.UNREADABLE, with_advice(reason) if REFUSALS.search(reason) else reason
+        return HostStatus.UNREADABLE, with_advice(reason) if REFUSALS.search(
+            reason
+        ) else reason
     if unread:
         reason = "; ".join(f"{entry.what}: {entry.reason}" for entry in unread)
         is_refused = any(entry.kind == "refused" for entry in unread)
@@ -116,13 +144,19 @@ def with_advice(reason: str) -> str:
 def prefixes_in(platform: dict[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the words before the commands of each part of the cloud that is in a container: the usual ones."""
     named = platform.get("prefixes") or {}
-    return {part: tuple(ways_of(named, part)[0]) for part, words in named.items() if words}
+    return {
+        part: tuple(ways_of(named, part)[0])
+        for part, words in named.items()
+        if words
+    }
 
 
 def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
     """Return a host as the record has it."""
     clock, read = results["clock"] or {}, results["read"] or {}
-    unread: tuple[Unread, ...] = from_json(UNREAD, read.get("unread") or [], f"unread of {name}")
+    unread: tuple[Unread, ...] = from_json(
+        UNREAD, read.get("unread") or [], f"unread of {name}"
+    )
     status, reason = status_of(results["read"], unread)
     return Host(
         name,
@@ -136,7 +170,9 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
         facts=read.get("facts") or {},
         unread=unread,
         prefixes=prefixes_in(platform) or None,
-        stores=from_json(Stores, read["stores"], f"stores of {name}") if read.get("stores") else None,
+        stores=from_json(Stores, read["stores"], f"stores of {name}")
+        if read.get("stores")
+        else None,
     )
 
 
@@ -145,29 +181,54 @@ def last_pass(run: Run) -> float | None:
     if run.record.baseline and run.record.baseline.passed:
         return run.record.baseline.passed
     earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
-    passed = [other.finished for other in earlier if other.verdict.result is Result.PASS]
+    passed = [
+        other.finished
+        for other in earlier
+        if other.verdict.result is Result.PASS
+    ]
     return max((at for at in passed if at is not None), default=None)
 
 
-def examinations(run: Run, reads: Mapping[str, Results]) -> dict[str, Examination]:
+def examinations(
+    run: Run, reads: Mapping[str, Results]
+) -> dict[str, Examination]:
     """Return what the examination of each host found, as far as the record keeps it."""
-    raw = {name: (results["read"] or {}).get("examination") for name, results in reads.items()}
-    found = {name: from_json(RawExamination, data, name) for name, data in raw.items() if data}
+    raw = {
+        name: (results["read"] or {}).get("examination")
+        for name, results in reads.items()
+    }
+    found = {
+        name: from_json(RawExamination, data, name)
+        for name, data in raw.items()
+        if data
+    }
     if not found:
         return {}
     groups = {name: reads[name]["groups"] for name in found}
-    offsets = {name: (reads[name]["clock"] or {}).get("offset_s") or 0 for name in found}
-    reference = differences.Reference(now=seconds_of(now()), passed=last_pass(run))
+    offsets = {
+        name: (reads[name]["clock"] or {}).get("offset_s") or 0
+        for name in found
+    }
+    reference = differences.Reference(
+        now=seconds_of(now()), passed=last_pass(run)
+    )
     return differences.examined(found, groups, offsets, reference)
 
 
-def file_hosts(run: Run, hosts: list[Host], reads: Mapping[str, Results]) -> None:
+def file_hosts(
+    run: Run, hosts: list[Host], reads: Mapping[str, Results]
+) -> None:
     examined = examinations(run, reads)
     with run.alone():
         finished = seconds_of(now())
-        started = run.record.instance.queried if run.record.instance else finished
+        started = (
+            run.record.instance.queried if run.record.instance else finished
+        )
         run.update(
-            hosts=tuple(replace(host, examination=examined.get(host.host)) for host in hosts),
+            hosts=tuple(
+                replace(host, examination=examined.get(host.host))
+                for host in hosts
+            ),
             evidence=ReadingTime(started, finished),
         )
         run.save()
@@ -185,14 +246,24 @@ def main() -> None:
     )
     params = module.params
     with failing(module, f"filing the evidence in {params['run_dir']}"):
-        hosts = [host_of(name, results, params["platform"]) for name, results in sorted(params["reads"].items())]
+        hosts = [
+            host_of(name, results, params["platform"])
+            for name, results in sorted(params["reads"].items())
+        ]
         if not module.check_mode:
             file_hosts(Run(params["run_dir"]), hosts, params["reads"])
     for host in hosts:
         if host.reason:
-            state = "was read only in part" if host.status is HostStatus.READ else f"is {host.status}"
+            state = (
+                "was read only in part"
+                if host.status is HostStatus.READ
+                else f"is {host.status}"
+            )
             module.warn(f"{host.host} {state}: {host.reason}")
-    summary = [{"host": host.host, "status": host.status.value, "reason": host.reason} for host in hosts]
+    summary = [
+        {"host": host.host, "status": host.status.value, "reason": host.reason}
+        for host in hosts
+    ]
     module.exit_json(changed=True, hosts=summary)
 
 

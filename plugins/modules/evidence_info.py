@@ -98,36 +98,81 @@ unread:
 
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import examine
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import Facts
-from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
-from ansible_collections.stackproof.provision.plugins.module_utils._model.question import Question
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import (
+    all_stores,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import (
+    Host,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination.examine import (
+    examine,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import (
+    last_words,
+    reader,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import (
+    SOURCES,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    from_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import (
+    Facts,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import (
+    DescribedInstance,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.question import (
+    Question,
+)
 
 
 def read(host: Host, params: info_module.Params) -> dict[str, Any]:
-    results = {source.returned: source.read(host, params) for source in SOURCES.values() if source.read}
+    results = {
+        source.returned: source.read(host, params)
+        for source in SOURCES.values()
+        if source.read
+    }
     if params.get("examine"):
         facts = results["facts"]
         components = {service.component for service in facts.services}
-        asked = {**params["examine"], "since": params["examine"]["since"] + params["offset_s"]}
+        asked = {
+            **params["examine"],
+            "since": params["examine"]["since"] + params["offset_s"],
+        }
         question = from_json(Question, asked, "examine")
-        results["examination"] = examine(host, components, [*facts.names, *facts.addresses], question)
-        instance = from_json(DescribedInstance, params["instance"], "instance") if params["instance"] else None
+        results["examination"] = examine(
+            host, components, [*facts.names, *facts.addresses], question
+        )
+        instance = (
+            from_json(DescribedInstance, params["instance"], "instance")
+            if params["instance"]
+            else None
+        )
         if results.get("logs"):
-            results["logs"] = with_last_words(host, params, results["logs"], facts)
+            results["logs"] = with_last_words(
+                host, params, results["logs"], facts
+            )
         results["stores"] = all_stores.read(host, components, instance)
-    return {name: result for name, result in results.items() if result is not None}
+    return {
+        name: result for name, result in results.items() if result is not None
+    }
 
 
-def with_last_words(host: Host, params: info_module.Params, logs: dict[str, Any], facts: Facts) -> dict[str, Any]:
+def with_last_words(
+    host: Host, params: info_module.Params, logs: dict[str, Any], facts: Facts
+) -> dict[str, Any]:
     """Return the logs of a host with the last errors of services that do not stay up."""
-    spoken = last_words.read(host, facts.services, params["platform"].get("logs") or [], facts.zone_s or 0)
+    spoken = last_words.read(
+        host,
+        facts.services,
+        params["platform"].get("logs") or [],
+        facts.zone_s or 0,
+    )
     return reader.with_events(logs, spoken)
 
 
@@ -138,7 +183,14 @@ def main() -> None:
             "parts": {
                 "type": "list",
                 "elements": "str",
-                "choices": ["control", "compute", "network", "ceph", "ovn", "queue"],
+                "choices": [
+                    "control",
+                    "compute",
+                    "network",
+                    "ceph",
+                    "ovn",
+                    "queue",
+                ],
                 "required": True,
             },
             "platform": {"type": "dict", "required": True},

@@ -108,9 +108,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import firehose, recorded_messages
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.queue import RecordedMessages
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders import (
+    firehose,
+    recorded_messages,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    to_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.queue import (
+    RecordedMessages,
+)
 
 PLACE = "/run"
 RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}")
@@ -122,13 +129,20 @@ def start(module: AnsibleModule, name: str, directory: str) -> dict[str, Any]:
         return {"changed": False, "foreign": was_traced(directory)}
     python = interpreter(module)
     os.mkdir(directory, 0o700)
-    config = {"name": name, "seconds": params["deadline"], "vhosts": params["vhosts"], "prefix": params["prefix"]}
+    config = {
+        "name": name,
+        "seconds": params["deadline"],
+        "vhosts": params["vhosts"],
+        "prefix": params["prefix"],
+    }
     program = os.path.join(directory, "firehose.py")
     for path, text in (
         (program, inspect.getsource(firehose)),
         (os.path.join(directory, "config.json"), json.dumps(config)),
     ):
-        with open(path, "w", encoding="utf-8", opener=firehose.private) as file:
+        with open(
+            path, "w", encoding="utf-8", opener=firehose.private
+        ) as file:
             file.write(text)
     properties = {
         "Type": "notify",
@@ -139,21 +153,40 @@ def start(module: AnsibleModule, name: str, directory: str) -> dict[str, Any]:
         "Nice": 10,
     }
     words = [f"--property={key}={value}" for key, value in properties.items()]
-    systemd_run = [module.get_bin_path("systemd-run", required=True), "--quiet", "--collect", f"--unit={name}"]
+    systemd_run = [
+        module.get_bin_path("systemd-run", required=True),
+        "--quiet",
+        "--collect",
+        f"--unit={name}",
+    ]
     recorder = [python, program, "record", directory]
-    status, _out, errors = module.run_command([*systemd_run, *words, "--setenv=HOME=/root", *recorder])
+    status, _out, errors = module.run_command(
+        [*systemd_run, *words, "--setenv=HOME=/root", *recorder]
+    )
     if status:
         undo(module, name, directory)
-        log = module.run_command(["journalctl", "--quiet", "--output=cat", "--lines=20", f"--unit={name}"])[1]
+        log = module.run_command(
+            [
+                "journalctl",
+                "--quiet",
+                "--output=cat",
+                "--lines=20",
+                f"--unit={name}",
+            ]
+        )[1]
         reasons = [line for line in log.splitlines() if "Error" in line]
-        module.fail_json(msg=f"the recorder did not start: {reasons[-1] if reasons else errors.strip()}")
+        module.fail_json(
+            msg=f"the recorder did not start: {reasons[-1] if reasons else errors.strip()}"
+        )
     return {"changed": True, "foreign": was_traced(directory)}
 
 
 def interpreter(module: AnsibleModule) -> str:
     """Return the first interpreter that has amqp."""
     candidates: list[str] = [sys.executable, *module.params["pythons"]]
-    chosen = next((python for python in candidates if has_amqp(module, python)), "")
+    chosen = next(
+        (python for python in candidates if has_amqp(module, python)), ""
+    )
     if not chosen:
         module.fail_json(
             msg="No Python on this host has the module amqp, with which OpenStack's services reach RabbitMQ (tried: "
@@ -164,7 +197,10 @@ def interpreter(module: AnsibleModule) -> str:
 
 
 def has_amqp(module: AnsibleModule, python: str) -> bool:
-    return os.access(python, os.X_OK) and module.run_command([python, "-c", "import amqp"])[0] == 0
+    return (
+        os.access(python, os.X_OK)
+        and module.run_command([python, "-c", "import amqp"])[0] == 0
+    )
 
 
 def was_traced(directory: str) -> bool:
@@ -177,7 +213,9 @@ def stop(module: AnsibleModule, name: str, directory: str) -> dict[str, Any]:
     if not os.path.isdir(directory):
         reason = "the recorder had ended before: at its deadline, or with the broker"
         return {"changed": False, **to_json(RecordedMessages(reason=reason))}
-    recorded = recorded_in(directory, module.params["wanted"].get("keys") or {})
+    recorded = recorded_in(
+        directory, module.params["wanted"].get("keys") or {}
+    )
     undo(module, name, directory)
     return {"changed": True, **to_json(recorded)}
 
@@ -190,7 +228,10 @@ def recorded_in(directory: str, keys: Mapping[str, Any]) -> RecordedMessages:
         foreign = was_traced(directory)
         path = os.path.join(directory, "messages")
         with open(path, encoding="utf-8") as lines:
-            events = [event.to_json() for event in recorded_messages.read(lines, keys)]
+            events = [
+                event.to_json()
+                for event in recorded_messages.read(lines, keys)
+            ]
         if os.path.getsize(path) >= firehose.KEPT:
             reason = f"more than {firehose.KEPT >> 20} MiB were recorded, and the rest not"
     except OSError as exc:
@@ -202,22 +243,35 @@ def undo(module: AnsibleModule, name: str, directory: str) -> None:
     """Let systemd stop the recorder and undo its changes; undo them here if systemd has no such service any more."""
     module.run_command(["systemctl", "stop", f"{name}.service"])
     if os.path.exists(os.path.join(directory, "config.json")):
-        with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+        with open(
+            os.path.join(directory, "config.json"), encoding="utf-8"
+        ) as file:
             config = json.load(file)
         try:
             firehose.restore(directory, config)
         except SystemExit as exc:
             shutil.rmtree(directory)
-            module.fail_json(msg=f"the changes for the recorder {name} could not be undone: {exc}")
+            module.fail_json(
+                msg=f"the changes for the recorder {name} could not be undone: {exc}"
+            )
 
 
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
-            "state": {"type": "str", "choices": ["started", "stopped"], "required": True},
+            "state": {
+                "type": "str",
+                "choices": ["started", "stopped"],
+                "required": True,
+            },
             "run_id": {"type": "str", "required": True},
             "deadline": {"type": "int", "default": 1800},
-            "vhosts": {"type": "list", "elements": "str", "default": ["/"], "aliases": ["vhost"]},
+            "vhosts": {
+                "type": "list",
+                "elements": "str",
+                "default": ["/"],
+                "aliases": ["vhost"],
+            },
             "pythons": {"type": "list", "elements": "str", "default": []},
             "prefix": {"type": "list", "elements": "str", "default": []},
             "wanted": {"type": "dict", "default": {}},
@@ -226,13 +280,22 @@ def main() -> None:
     )
     run_id = module.params["run_id"]
     if not RUN_ID.fullmatch(run_id):
-        module.fail_json(msg=f"{run_id!r} is not a run id: letters, digits and hyphens")
+        module.fail_json(
+            msg=f"{run_id!r} is not a run id: letters, digits and hyphens"
+        )
     if module.params["deadline"] <= 0:
-        module.fail_json(msg=f"deadline cannot be {module.params['deadline']}: the recorder must end by itself")
+        module.fail_json(
+            msg=f"deadline cannot be {module.params['deadline']}: the recorder must end by itself"
+        )
     if os.geteuid():
         module.fail_json(msg="only root may trace the broker: set become")
     if module.check_mode:
-        module.exit_json(changed=False, **to_json(RecordedMessages(reason="in check mode nothing is recorded")))
+        module.exit_json(
+            changed=False,
+            **to_json(
+                RecordedMessages(reason="in check mode nothing is recorded")
+            ),
+        )
     name = firehose.MARK + run_id
     act = {"started": start, "stopped": stop}[module.params["state"]]
     result = act(module, name, os.path.join(PLACE, name))

@@ -59,29 +59,60 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow
-from ansible_collections.stackproof.provision.plugins.module_utils._match.events import of_run
-from ansible_collections.stackproof.provision.plugins.module_utils._match.known_bugs import known_bugs_in
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import (
+    walked,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    culprit,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow_module,
+    follow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match.events import (
+    of_run,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match.known_bugs import (
+    known_bugs_in,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import (
     errors_of,
     with_quote,
     with_usual,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
-from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding
-from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import FollowedFlow
-from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    to_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import (
+    Event,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import (
+    Finding,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import (
+    FollowedFlow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import (
+    Flow,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
     LoggedError,
     Record,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import private
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, write_whole
-from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import headline
-from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import earlier_runs, usual_errors
+from ansible_collections.stackproof.provision.plugins.module_utils._record.ledger import (
+    private,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+    write_whole,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.headline import (
+    headline,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs.earlier import (
+    earlier_runs,
+    usual_errors,
+)
 
 # How many earlier runs have their errors compared with those of this one
 EARLIER = 20
@@ -89,13 +120,17 @@ EARLIER = 20
 Errors = tuple[LoggedError, ...]
 
 
-def finding_of(record: Record, errors: Errors, quotes: bool) -> tuple[Finding | None, Errors]:
+def finding_of(
+    record: Record, errors: Errors, quotes: bool
+) -> tuple[Finding | None, Errors]:
     """Return the finding about a record, and those of its errors that are new with the line that it quotes, or none.
 
     errors: those that are new, which the record does not have yet. quotes: whether any line may be quoted.
     """
     new = errors if quotes else with_quote(errors, None)
-    finding = culprit.finding(replace(record, errors=(*record.known_errors, *new)))
+    finding = culprit.finding(
+        replace(record, errors=(*record.known_errors, *new))
+    )
     quoted = finding.quoted if finding else None
     return finding, with_quote(new, quoted.quote if quoted else None)
 
@@ -104,29 +139,43 @@ def coverage_of(flows: Iterable[FollowedFlow]) -> dict[str, Any]:
     return {flow.name: to_json(flow.coverage) for flow in flows}
 
 
-def follow_removal(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
+def follow_removal(
+    run: Run, flows: list[Flow], module: AnsibleModule
+) -> dict[str, Any]:
     """Add the flow of the removal, which comes after the verdict on the stages."""
-    results, events = follow.follow(run.record.as_removal, flows, module.params["reads"])
+    results, events = follow.follow(
+        run.record.as_removal, flows, module.params["reads"]
+    )
     if not module.check_mode:
         with run.alone():
             file_removal(run, results, events, module.params["quotes"])
     return {"changed": True, "coverage": coverage_of(results)}
 
 
-def file_removal(run: Run, results: list[FollowedFlow], events: list[Event], quotes: bool) -> None:
+def file_removal(
+    run: Run, results: list[FollowedFlow], events: list[Event], quotes: bool
+) -> None:
     run.update(flows=(*run.record.flows, *results))
     if run.record.leftovers:
-        _finding, errors = finding_of(run.record.as_removal, errors_of(events), quotes)
+        _finding, errors = finding_of(
+            run.record.as_removal, errors_of(events), quotes
+        )
         run.update(errors=(*run.record.known_errors, *errors))
     run.save()
     # The stages' own events are in the file already.
     began = run.record.as_removal.started
-    new = [event for event in events if event.at >= began and not event.timeless]
-    with open(run.path("events.jsonl"), "a", encoding="utf-8", opener=private) as file:
+    new = [
+        event for event in events if event.at >= began and not event.timeless
+    ]
+    with open(
+        run.path("events.jsonl"), "a", encoding="utf-8", opener=private
+    ) as file:
         file.writelines(f"{line}\n" for line in follow.lines(follow.kept(new)))
 
 
-def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
+def follow_run(
+    run: Run, flows: list[Flow], module: AnsibleModule
+) -> dict[str, Any]:
     if module.params["removal"]:
         return follow_removal(run, flows, module)
     reads = module.params["reads"]
@@ -146,7 +195,10 @@ def follow_run(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, 
             file_errors(run, errors, module.params["quotes"])
             run.save()
             lines = follow.lines(follow.kept(events))
-            write_whole(run.path("events.jsonl"), "".join(f"{line}\n" for line in lines))
+            write_whole(
+                run.path("events.jsonl"),
+                "".join(f"{line}\n" for line in lines),
+            )
     return {"changed": True, "coverage": coverage_of(results)}
 
 
@@ -155,7 +207,9 @@ def with_chains(record: Record, errors: Errors) -> Record:
     failed = record.failed_stage
     if failed is None:
         return record
-    return replace(record, chains=walked(replace(record, errors=errors), failed.stage))
+    return replace(
+        record, chains=walked(replace(record, errors=errors), failed.stage)
+    )
 
 
 def file_errors(run: Run, errors: Errors, quotes: bool) -> None:
@@ -177,8 +231,12 @@ def with_share(run: Run, errors: Errors) -> Errors:
     """Return errors with the share of the runs that passed with them: of the baseline, or else of the last runs."""
     if run.record.baseline:
         return with_usual(errors, run.record.baseline)
-    usual = usual_errors(earlier_runs(os.path.dirname(run.directory), run.record, EARLIER))
-    return tuple(replace(error, usual=usual.get(error.kind)) for error in errors)
+    usual = usual_errors(
+        earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
+    )
+    return tuple(
+        replace(error, usual=usual.get(error.kind)) for error in errors
+    )
 
 
 def main() -> None:

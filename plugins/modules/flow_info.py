@@ -42,19 +42,35 @@ host:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow_module, follow, places
-from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import Flow
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow_module,
+    follow,
+    places,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.flow_definition import (
+    Flow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+)
 
 
-def wanted(run: Run, flows: list[Flow], module: AnsibleModule) -> dict[str, Any]:
+def wanted(
+    run: Run, flows: list[Flow], module: AnsibleModule
+) -> dict[str, Any]:
     record = run.record
     if module.params["removal"]:
         # Without a removal it made nothing, or keeps all.
-        if record.removal is None or not follow.flows_of(record.as_removal, flows):
+        if record.removal is None or not follow.flows_of(
+            record.as_removal, flows
+        ):
             return {"changed": False}
         record = record.as_removal
-    return {"changed": False, "wanted": follow.wanted(record, flows), "host": places.host_of(run.record)}
+    return {
+        "changed": False,
+        "wanted": follow.wanted(record, flows),
+        "host": places.host_of(run.record),
+    }
 
 
 def main() -> None:

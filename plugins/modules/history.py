@@ -68,12 +68,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._history import files
-from ansible_collections.stackproof.provision.plugins.module_utils._model.history import CloudHistory
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.words import clean
-from ansible_collections.stackproof.provision.plugins.module_utils._report.frame import HAS_JINJA2
-from ansible_collections.stackproof.provision.plugins.module_utils._runs import digests
+from ansible_collections.stackproof.provision.plugins.module_utils._history import (
+    files,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.history import (
+    CloudHistory,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.words import (
+    clean,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.frame import (
+    HAS_JINJA2,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import (
+    digests,
+)
 
 
 def in_short(cloud: CloudHistory) -> dict[str, Any]:
@@ -81,7 +93,10 @@ def in_short(cloud: CloudHistory) -> dict[str, Any]:
 
 
 def summary(clouds: Sequence[CloudHistory], paths: Sequence[str]) -> list[str]:
-    lines = [f"{cloud.cloud}: {cloud.passed} of {cloud.runs} runs passed" for cloud in clouds]
+    lines = [
+        f"{cloud.cloud}: {cloud.passed} of {cloud.runs} runs passed"
+        for cloud in clouds
+    ]
     shown = [f"  {clean(line)}" for line in (*lines, *paths)]
     return ["", *shown, ""]
 
@@ -100,7 +115,9 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("jinja2"))
     runs = os.path.abspath(params["runs"])
     with failing(module, f"writing the history of {runs}"):
-        history, paths = files.write(runs, params["most"], params["templates"], check=module.check_mode)
+        history, paths = files.write(
+            runs, params["most"], params["templates"], check=module.check_mode
+        )
     module.exit_json(
         changed=not module.check_mode,
         files=paths,

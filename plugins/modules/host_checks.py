@@ -103,25 +103,40 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import file_checks, unreadable
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.host import SuiteCheck
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import (
+    file_checks,
+    unreadable,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    from_json,
+    to_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import (
+    SuiteCheck,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    CheckStatus,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     StageError,
     explain,
     failing,
     sentence,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import timeout_of
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    timeout_of,
+)
 
 Checks = tuple[SuiteCheck, ...]
 CHECKS: Any = Checks
 
 DOING = "checking the hosts"
 TIMED_OUT = 124
-RAN = (0, 1)  # pytest's exit status if all tests ran, whether or not they passed
+# Pytest's exit status if all tests ran, whether or not they passed
+RAN = (0, 1)
 
 
 def suite_results(module: AnsibleModule) -> Checks:
@@ -147,13 +162,26 @@ def suite_results(module: AnsibleModule) -> Checks:
             "STACKPROOF_SERVER": "",
             "PATH": f"{os.path.dirname(sys.executable)}:{os.environ.get('PATH', '')}",
         }
-        status, out, errors = module.run_command(command, environ_update=environment)
+        status, out, errors = module.run_command(
+            command, environ_update=environment
+        )
         if status == TIMED_OUT:
-            raise StageError("deadline", f"the checks of the hosts took more than {params['timeout']:.0f} s")
+            raise StageError(
+                "deadline",
+                f"the checks of the hosts took more than {params['timeout']:.0f} s",
+            )
         output = " ".join((out + errors).split())[-600:]
         if status not in RAN or not os.path.exists(results):
-            hint = "Install pytest-testinfra where ansible-playbook runs." if "No module named" in output else ""
-            raise StageError("files", f"the checks of the hosts did not run: {output}", hint=hint)
+            hint = (
+                "Install pytest-testinfra where ansible-playbook runs."
+                if "No module named" in output
+                else ""
+            )
+            raise StageError(
+                "files",
+                f"the checks of the hosts did not run: {output}",
+                hint=hint,
+            )
         with open(results, encoding="utf-8") as stream:
             checks: Checks = from_json(CHECKS, json.load(stream), "checks")
     return checks
@@ -164,7 +192,11 @@ def results_or_why_not(module: AnsibleModule) -> Checks:
     try:
         return suite_results(module)
     except (StageError, OSError) as exc:
-        return (unreadable("The hosts were checked", sentence(explain(exc, DOING))),)
+        return (
+            unreadable(
+                "The hosts were checked", sentence(explain(exc, DOING))
+            ),
+        )
 
 
 def warnings_of(checks: Iterable[SuiteCheck]) -> Iterator[str]:
@@ -178,7 +210,11 @@ def main() -> None:
         argument_spec={
             "run_dir": {"type": "path", "required": True},
             "suite": {"type": "path", "required": True},
-            "phase": {"type": "str", "choices": ["running", "removed"], "default": "running"},
+            "phase": {
+                "type": "str",
+                "choices": ["running", "removed"],
+                "default": "running",
+            },
             "inventory": {"type": "list", "elements": "str", "required": True},
             "hosts": {"type": "list", "elements": "str", "required": True},
             "platform": {"type": "str", "default": "packages"},

@@ -160,16 +160,39 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, BinaryIO
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.images import wait_until_active
-from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Image, ImageDetails
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import (
+    not_found,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.images import (
+    wait_until_active,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
+    first_named,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Named,
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import (
+    answer_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    Image,
+    ImageDetails,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
 
 FORMATS = {
     ".qcow2": "qcow2",
@@ -192,7 +215,9 @@ REPORT_PERIOD = 0.5
 class Upload:
     """A file that is read once: the size and sha512 of what is sent are taken on the way."""
 
-    def __init__(self, stream: BinaryIO, size: int, say: Callable[[str], None]) -> None:
+    def __init__(
+        self, stream: BinaryIO, size: int, say: Callable[[str], None]
+    ) -> None:
         self.stream, self.size, self.say = stream, size, say
         self.sent = 0
         self.sha512: str | None = None
@@ -213,7 +238,9 @@ class Upload:
         self._hash.update(chunk)
         if time.monotonic() - self._last_report > REPORT_PERIOD:
             self._last_report = time.monotonic()
-            self.say(f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %")
+            self.say(
+                f"uploading: {self.sent >> 20} of {self.size >> 20} MiB, {100 * self.sent // max(1, self.size)} %"
+            )
         return chunk
 
 
@@ -226,26 +253,43 @@ def may_be_chosen(image: Any, project: str) -> bool:
     owner = getattr(image, "owner_id", None)
     # An administrator sees the private ones of other projects, too.
     is_for_us = owner in (project, None) or image.visibility not in NOT_PUBLIC
-    return is_for_us and image.disk_format not in NOT_BOOTABLE and bool(image.size)
+    return (
+        is_for_us
+        and image.disk_format not in NOT_BOOTABLE
+        and bool(image.size)
+    )
 
 
 def choose(images: Iterable[Any], project: str) -> Any:
     """Return the smallest image that can be booted, and the same one each time."""
     bootable = [image for image in images if may_be_chosen(image, project)]
     if not bootable:
-        raise StageError("not_found", "no active image can be booted", hint="Name an image, or give a file to upload.")
-    return min(bootable, key=lambda image: (image.size, image.name or "", image.id))
+        raise StageError(
+            "not_found",
+            "no active image can be booted",
+            hint="Name an image, or give a file to upload.",
+        )
+    return min(
+        bootable, key=lambda image: (image.size, image.name or "", image.id)
+    )
 
 
 def find(stage: Stage[ImageDetails], name: str) -> Any:
     image = stage.cloud.image.find_image(name)
     if image is None:
-        raise not_found("image", name, stage.cloud.image.images(status="active"))
+        raise not_found(
+            "image", name, stage.cloud.image.images(status="active")
+        )
     # The listing may be older than the image.
     image = stage.cloud.image.get_image(image.id)
     if image.status != "active":
         message = f"the image {name} is {image.status}, not active"
-        raise StageError("conflict", message, resource=name, hint="Wait for it, or use another image.")
+        raise StageError(
+            "conflict",
+            message,
+            resource=name,
+            hint="Wait for it, or use another image.",
+        )
     return image
 
 
@@ -253,11 +297,19 @@ def check_store(stage: Stage[ImageDetails], store: str) -> None:
     """Refuse a store that the cloud does not have. A cloud with a single store has no list of stores."""
     stage.begin("reading the image stores")
     answer = stage.cloud.image.get("/info/stores")
-    stores = [entry["id"] for entry in answer.json().get("stores", [])] if answer.status_code == 200 else []
+    stores = (
+        [entry["id"] for entry in answer.json().get("stores", [])]
+        if answer.status_code == 200
+        else []
+    )
     stage.details = replace(stage.details, stores_offered=tuple(stores))
     if store not in stores:
         offered = ", ".join(stores) or "no choice of stores"
-        raise StageError("not_found", f"the cloud has no image store {store}; it has {offered}", resource=store)
+        raise StageError(
+            "not_found",
+            f"the cloud has no image store {store}; it has {offered}",
+            resource=store,
+        )
 
 
 def upload(stage: Stage[ImageDetails], path: str) -> Any:
@@ -271,28 +323,45 @@ def upload(stage: Stage[ImageDetails], path: str) -> Any:
     image_api, body = stage.cloud.image, image_body(stage, name, path)
 
     def make() -> Named:
-        return Named(answer_of(image_api.post("/images", json=body))["id"], name)
+        return Named(
+            answer_of(image_api.post("/images", json=body))["id"], name
+        )
 
-    image = stage.create("image", name, make, lambda: first_named(name, image_api.images(name=name)))
+    image = stage.create(
+        "image",
+        name,
+        make,
+        lambda: first_named(name, image_api.images(name=name)),
+    )
     stage.begin(f"uploading {path} ({size >> 20} MiB) as {name}")
     sha512 = send(stage, image.id, path, size)
     active_image = wait_until_active(stage, image)
     differences = compare(active_image, size, sha512)
     if differences:
         hint = "The cloud does not hold what was sent: look at the store's health."
-        raise StageError("conflict", f"the image {name} differs from {path}: {differences}", resource=name, hint=hint)
-    verified = ("size", "sha512") if active_image.hash_algo == "sha512" else ("size",)
+        raise StageError(
+            "conflict",
+            f"the image {name} differs from {path}: {differences}",
+            resource=name,
+            hint=hint,
+        )
+    verified = (
+        ("size", "sha512") if active_image.hash_algo == "sha512" else ("size",)
+    )
     stage.details = replace(stage.details, verified=verified)
     return active_image
 
 
-def image_body(stage: Stage[ImageDetails], name: str, path: str) -> dict[str, Any]:
+def image_body(
+    stage: Stage[ImageDetails], name: str, path: str
+) -> dict[str, Any]:
     """Return the request that makes the image."""
     params = stage.params
     return {
         **params["properties"],
         "name": name,
-        "disk_format": params["disk_format"] or FORMATS.get(os.path.splitext(path)[1].lower(), "raw"),
+        "disk_format": params["disk_format"]
+        or FORMATS.get(os.path.splitext(path)[1].lower(), "raw"),
         "container_format": params["container_format"],
         "visibility": "private",
         "min_disk": params["min_disk"],
@@ -301,16 +370,28 @@ def image_body(stage: Stage[ImageDetails], name: str, path: str) -> dict[str, An
     }
 
 
-def send(stage: Stage[ImageDetails], image_id: str, path: str, size: int) -> str | None:
+def send(
+    stage: Stage[ImageDetails], image_id: str, path: str, size: int
+) -> str | None:
     """Upload a file. Return the sha512 of what was sent."""
-    headers = {"Content-Type": "application/octet-stream", "Content-Length": str(size)}
+    headers = {
+        "Content-Type": "application/octet-stream",
+        "Content-Length": str(size),
+    }
     if stage.params["store"]:
         headers["X-Image-Meta-Store"] = stage.params["store"]
     with open(path, "rb") as stream:
         data = Upload(stream, size, stage.say)
         # The answer comes when the store has everything, so the limit is the stage's own.
         limit = stage.params["timeout"]
-        answer_of(stage.cloud.image.put(f"/images/{image_id}/file", data=data, headers=headers, timeout=limit))
+        answer_of(
+            stage.cloud.image.put(
+                f"/images/{image_id}/file",
+                data=data,
+                headers=headers,
+                timeout=limit,
+            )
+        )
     return data.sha512
 
 
@@ -320,7 +401,9 @@ def compare(image: Any, size: int, sha512: str | None) -> str:
     if image.size != size:
         differences.append(f"{image.size} bytes instead of {size}")
     if image.hash_algo == "sha512" and image.hash_value != sha512:
-        differences.append(f"sha512 {str(image.hash_value)[:16]}... instead of {str(sha512)[:16]}...")
+        differences.append(
+            f"sha512 {str(image.hash_value)[:16]}... instead of {str(sha512)[:16]}..."
+        )
     return ", ".join(differences)
 
 
@@ -359,10 +442,18 @@ def image_of(stage: Stage[ImageDetails]) -> Any:
         stage.details = replace(stage.details, chosen="named")
         return stage.use("image", find(stage, name))
     stage.begin("choosing an image")
-    stage.details = replace(stage.details, chosen="the smallest that can be booted")
+    stage.details = replace(
+        stage.details, chosen="the smallest that can be booted"
+    )
     # A cloud that ignores the filter lists the others, too.
-    images = [image for image in stage.cloud.image.images(status="active") if image.status == "active"]
-    return stage.use("image", choose(images, stage.cloud.session.get_project_id()))
+    images = [
+        image
+        for image in stage.cloud.image.images(status="active")
+        if image.status == "active"
+    ]
+    return stage.use(
+        "image", choose(images, stage.cloud.session.get_project_id())
+    )
 
 
 def main() -> None:
@@ -377,7 +468,9 @@ def main() -> None:
         "store": {"type": "str"},
     }
     rules = {"mutually_exclusive": [("image", "file")]}
-    run_stage(StageName.IMAGE, act, ImageDetails(), options, timeout=900, **rules)
+    run_stage(
+        StageName.IMAGE, act, ImageDetails(), options, timeout=900, **rules
+    )
 
 
 if __name__ == "__main__":

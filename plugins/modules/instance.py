@@ -126,38 +126,75 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection, token_cache
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import agents as agents_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import failed_request, guest_paths
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import instance as instance_module
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import checks
-from ansible_collections.stackproof.provision.plugins.module_utils._match import rivals
-from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import Capacity
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of, to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.details import DataplaneDetails
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+    token_cache,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    CLOUD_ERRORS,
+    explain,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import (
+    agents as agents_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import (
+    failed_request,
+    guest_paths,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import (
+    instance as instance_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    checks,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    rivals,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.capacity import (
+    Capacity,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    from_json,
+    iso_of,
+    to_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    DataplaneDetails,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import (
     Claims,
     DescribedInstance,
     GuestPath,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.question import Endpoint, Question
+from ansible_collections.stackproof.provision.plugins.module_utils._model.question import (
+    Endpoint,
+    Question,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
     Agent,
     Instance,
     OtherBoots,
     Record,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    waiting,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     MALFORMED,
     StageError,
     failing,
     sentence,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    bounded,
+    bounded_copy,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+)
 
 # Questions to a cloud that has just failed must not keep its user waiting: so long for all together. Each request
 # that comes later has a second, so that one service that hangs does not hide the others.
@@ -172,7 +209,11 @@ LATECOMERS = 5
 DOING = "asking what the hosts should show"
 
 # What a question may raise that the cloud does not answer as it should
-UNANSWERED: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED, StageError)
+UNANSWERED: tuple[type[BaseException], ...] = (
+    *CLOUD_ERRORS,
+    *MALFORMED,
+    StageError,
+)
 
 T = TypeVar("T")
 
@@ -192,7 +233,11 @@ def patience_with(record: Record) -> float:
     """Return for how many seconds a cloud that has failed is asked."""
     if record.operation:
         return PATIENCE_OF_DIAGNOSIS
-    answered = [call.seconds for call in record.calls if call.method == "GET" and call.status]
+    answered = [
+        call.seconds
+        for call in record.calls
+        if call.method == "GET" and call.status
+    ]
     slowest = max(answered, default=0)
     return min(max(PATIENCE, SLOWEST_ANSWERS * slowest), LONGEST_PATIENCE)
 
@@ -226,7 +271,11 @@ class Askers:
     @functools.cached_property
     def _admin(self) -> Any:
         theirs = connection.as_admin(self.params)
-        return connection.connect(theirs, [], [], self.deadline) if self.params["admin_cloud"] else None
+        return (
+            connection.connect(theirs, [], [], self.deadline)
+            if self.params["admin_cloud"]
+            else None
+        )
 
 
 def id_of(run: Run, kind: str) -> str | None:
@@ -240,29 +289,44 @@ def server_of(run: Run | None) -> str | None:
     return id_of(run, "server") if run else None
 
 
-def look(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | None:
+def look(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> Instance | None:
     identity = module.params["server"] or server_of(run)
     if not identity:
         return None
     described = instance_module.look(askers.member, identity, askers.admin)
-    paths = ask_or_warn(module, lambda: look_at_paths(askers, run, described)) if run else None
+    paths = (
+        ask_or_warn(module, lambda: look_at_paths(askers, run, described))
+        if run
+        else None
+    )
     described = dataclasses.replace(described, paths=paths or ())
     claims = None
     if askers.admin:
-        claims = ask_or_warn(module, lambda: instance_module.claims(askers.admin, described.server))
+        claims = ask_or_warn(
+            module,
+            lambda: instance_module.claims(askers.admin, described.server),
+        )
     return bounded_copy(Instance.of(described, claims or Claims()))
 
 
-def look_at_paths(askers: Askers, run: Run, described: DescribedInstance) -> tuple[GuestPath, ...]:
+def look_at_paths(
+    askers: Askers, run: Run, described: DescribedInstance
+) -> tuple[GuestPath, ...]:
     """Return the paths between the guests of a run on which packets were lost."""
     failed, second = run.record.failed_stage, id_of(run, "second_server")
     if failed is None or failed.stage != StageName.DATAPLANE or second is None:
         return ()
     details = from_json(DataplaneDetails, failed.details, "dataplane.details")
-    return guest_paths.look(askers.admin or askers.member, described, second, details.checks or ())
+    return guest_paths.look(
+        askers.admin or askers.member, described, second, details.checks or ()
+    )
 
 
-def look_at_agents(askers: Askers, module: AnsibleModule, run: Run | None) -> tuple[Agent, ...]:
+def look_at_agents(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> tuple[Agent, ...]:
     """Return the services and agents of a cloud that failed, as an administrator sees them.
 
     A missing answer is a warning.
@@ -276,7 +340,9 @@ def look_at_agents(askers: Askers, module: AnsibleModule, run: Run | None) -> tu
     return tuple(map(bounded_copy, agents))
 
 
-def look_at_capacity(askers: Askers, module: AnsibleModule, run: Run | None) -> Capacity | None:
+def look_at_capacity(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> Capacity | None:
     """Return what the cloud has for the request at which the run failed; None if it failed at something else."""
     failed = run.record.failed_stage if run else None
     if run is None or failed is None or failed.error is None:
@@ -296,25 +362,39 @@ def look_at_capacity(askers: Askers, module: AnsibleModule, run: Run | None) -> 
     return bounded_copy(capacity)
 
 
-def look_at_others(askers: Askers, module: AnsibleModule, run: Run | None) -> OtherBoots | None:
+def look_at_others(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> OtherBoots | None:
     """Return other boots at the time of this one, as an administrator sees them. Without one the logs say enough."""
     ours = server_of(run)
     if run is None or ours is None or not module.params["admin_cloud"]:
         return None
     since = iso_of(run.record.started - rivals.RIVALRY)
-    others = ask_or_warn(module, lambda: instance_module.other_boots(askers.admin, ours, since))
+    others = ask_or_warn(
+        module, lambda: instance_module.other_boots(askers.admin, ours, since)
+    )
     return None if others is None else bounded_copy(others)
 
 
-def what_to_examine(askers: Askers, module: AnsibleModule, run: Run | None) -> dict[str, Any] | None:
+def what_to_examine(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> dict[str, Any] | None:
     """Return what a host needs to know for a second look; None if no stage has failed, or examination is off."""
     if run is None or not (has_failed(run) and module.params["examine"]):
         return None
     # A run has the catalogue with its token, even if a service in it did not answer afterwards.
-    has_catalog = "token" in run.record.stage_or_skipped(StageName.AUTH).details
-    endpoints = ask_or_warn(module, lambda: endpoints_of(askers.member.session)) if has_catalog else None
+    has_catalog = (
+        "token" in run.record.stage_or_skipped(StageName.AUTH).details
+    )
+    endpoints = (
+        ask_or_warn(module, lambda: endpoints_of(askers.member.session))
+        if has_catalog
+        else None
+    )
     # By this word the hosts make digests that can be compared in this run, and with nothing else.
-    question = Question(secrets.token_hex(16), run.record.started, endpoints or ())
+    question = Question(
+        secrets.token_hex(16), run.record.started, endpoints or ()
+    )
     examine: dict[str, Any] = bounded(to_json(question))
     return examine
 
@@ -324,7 +404,10 @@ def endpoints_of(session: Any) -> tuple[Endpoint, ...]:
     catalogue = session.auth.get_access(session).service_catalog.catalog
     found: set[Endpoint] = set()
     for service in catalogue:
-        found.update(Endpoint(service["type"], endpoint["url"]) for endpoint in service["endpoints"])
+        found.update(
+            Endpoint(service["type"], endpoint["url"])
+            for endpoint in service["endpoints"]
+        )
     return tuple(sorted(found, key=str))
 
 
@@ -337,7 +420,9 @@ def ask_or_warn(module: AnsibleModule, ask: Callable[[], T]) -> T | None:
         return None
 
 
-def look_or_file_why_not(askers: Askers, module: AnsibleModule, run: Run | None) -> Instance | None:
+def look_or_file_why_not(
+    askers: Askers, module: AnsibleModule, run: Run | None
+) -> Instance | None:
     """Return the instance by the API. A run goes on without it, to its cleanup, but says so."""
     try:
         return look(askers, module, run)
@@ -346,7 +431,14 @@ def look_or_file_why_not(askers: Askers, module: AnsibleModule, run: Run | None)
             raise
         reason = sentence(explain(exc, DOING))
         with run.alone():
-            checks.file_checks(run, [checks.unreadable("The API was asked what the hosts should show", reason)])
+            checks.file_checks(
+                run,
+                [
+                    checks.unreadable(
+                        "The API was asked what the hosts should show", reason
+                    )
+                ],
+            )
         module.warn(reason)
         return None
 
@@ -372,20 +464,39 @@ def main() -> None:
         run = Run(params["run_dir"]) if params["run_dir"] else None
         askers = Askers(params, run)
         # All at once: a service that lets its users wait must not take the time of the other questions.
-        questions = look_at_agents, look_or_file_why_not, look_at_others, what_to_examine, look_at_capacity
+        questions = (
+            look_at_agents,
+            look_or_file_why_not,
+            look_at_others,
+            what_to_examine,
+            look_at_capacity,
+        )
         with ThreadPoolExecutor(len(questions)) as pool:
-            asked: list[Future[Any]] = [pool.submit(question, askers, module, run) for question in questions]
-        agents, instance, others, examine, capacity = (question.result() for question in asked)
+            asked: list[Future[Any]] = [
+                pool.submit(question, askers, module, run)
+                for question in questions
+            ]
+        agents, instance, others, examine, capacity = (
+            question.result() for question in asked
+        )
         if run and not module.check_mode:
             with run.alone():
-                run.update(instance=instance, agents=agents, other_boots=others)
+                run.update(
+                    instance=instance, agents=agents, other_boots=others
+                )
                 if capacity is not None:
                     run.update(capacity=capacity)
                 run.save()
         broken = has_failed(run)
     to_read = instance is not None or broken
     described = to_json(instance)
-    module.exit_json(changed=bool(run), instance=described, to_read=to_read, broken=broken, examine=examine)
+    module.exit_json(
+        changed=bool(run),
+        instance=described,
+        to_read=to_read,
+        broken=broken,
+        examine=examine,
+    )
 
 
 if __name__ == "__main__":

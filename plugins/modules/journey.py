@@ -167,18 +167,49 @@ error:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane, guest
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
-from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS, Traveller
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
-from ansible_collections.stackproof.provision.plugins.module_utils._model.details import JourneyDetails, Leg
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import Stopwatch
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    dataplane,
+    guest,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import (
+    console_pace,
+    read_console,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import (
+    OPERATIONS,
+    Traveller,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    servers,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    JourneyDetails,
+    Leg,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Resource,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+    StageStatus,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import (
+    Stopwatch,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    DeadlinePassed,
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Look,
+)
 
 NEEDS = "Run all stages of this run with stackproof_dataplane and stackproof_journey."
 
@@ -186,7 +217,11 @@ NEEDS = "Run all stages of this run with stackproof_dataplane and stackproof_jou
 def both_servers(stage: Stage[JourneyDetails]) -> tuple[Resource, Resource]:
     first, second = stage.resource("server"), stage.resource("second_server")
     if first is None or second is None:
-        raise StageError("invalid", "there are no two guests, one of which watches the other", hint=NEEDS)
+        raise StageError(
+            "invalid",
+            "there are no two guests, one of which watches the other",
+            hint=NEEDS,
+        )
     return first, second
 
 
@@ -196,21 +231,33 @@ class Watcher:
     def __init__(self, stage: Stage[JourneyDetails], second: Resource) -> None:
         self.stage = stage
         self.second = second
-        self.nonce = guest.nonces(stage.run.id, stage.run.record.started).user_data
+        self.nonce = guest.nonces(
+            stage.run.id, stage.run.record.started
+        ).user_data
 
     def signs(self) -> list[int]:
         """Return how many packets were lost before each of its signs of life so far."""
-        return dataplane.losses(read_console(self.stage.cloud.compute, self.second.id), self.nonce)
+        return dataplane.losses(
+            read_console(self.stage.cloud.compute, self.second.id), self.nonce
+        )
 
     def await_answer(self, seen: int) -> list[int]:
         """Return all signs, once there is one more than those that were seen."""
 
         def look() -> Look:
             signs = self.signs()
-            return len(signs) > seen, f"{len(signs) - seen} signs of life", signs
+            return (
+                len(signs) > seen,
+                f"{len(signs) - seen} signs of life",
+                signs,
+            )
 
         try:
-            found: list[int] = self.stage.wait("an answer of the first guest to the second one", look, console_pace)
+            found: list[int] = self.stage.wait(
+                "an answer of the first guest to the second one",
+                look,
+                console_pace,
+            )
         except DeadlinePassed:
             message = "the first guest does not answer the second one after the operation"
             hint = "Look at the port of the first server on its host, and at its console."
@@ -218,19 +265,32 @@ class Watcher:
         return found
 
 
-def travel(stage: Stage[JourneyDetails], operation: str, server: Traveller, watcher: Watcher) -> None:
+def travel(
+    stage: Stage[JourneyDetails],
+    operation: str,
+    server: Traveller,
+    watcher: Watcher,
+) -> None:
     """Do an operation. The details have its leg, also if it fails."""
     watch = Stopwatch()
     server.begin()
     signs = watcher.await_answer(len(watcher.signs()))
-    leg = Leg(operation, StageStatus.FAILED, host_before=server.before.get("OS-EXT-SRV-ATTR:host"))
+    leg = Leg(
+        operation,
+        StageStatus.FAILED,
+        host_before=server.before.get("OS-EXT-SRV-ATTR:host"),
+    )
     legs = stage.details.legs
     stage.details = replace(stage.details, legs=(*legs, leg))
     try:
         OPERATIONS[operation](server)
     finally:
-        leg = replace(leg, request_id=server.request_id, seconds=watch.seconds())
-        stage.details = replace(stage.details, legs=(*legs, leg), request_id=server.request_id)
+        leg = replace(
+            leg, request_id=server.request_id, seconds=watch.seconds()
+        )
+        stage.details = replace(
+            stage.details, legs=(*legs, leg), request_id=server.request_id
+        )
     after = servers.read(server.nova, server.id)
     # A sign may be of before the end of the operation, and the one behind it is not.
     later = watcher.await_answer(len(watcher.signs()))
@@ -248,7 +308,9 @@ def travel(stage: Stage[JourneyDetails], operation: str, server: Traveller, watc
 
 def act(stage: Stage[JourneyDetails]) -> StageStatus | None:
     if not stage.params["journey"]:
-        stage.details = replace(stage.details, reason="no operation is asked for")
+        stage.details = replace(
+            stage.details, reason="no operation is asked for"
+        )
         return StageStatus.SKIPPED
     if stage.check:
         return None
@@ -261,7 +323,12 @@ def act(stage: Stage[JourneyDetails]) -> StageStatus | None:
 
 def main() -> None:
     options: dict[str, Any] = {
-        "journey": {"type": "list", "elements": "str", "choices": stage_options.OPERATIONS, "default": []},
+        "journey": {
+            "type": "list",
+            "elements": "str",
+            "choices": stage_options.OPERATIONS,
+            "default": [],
+        },
     }
     run_stage(StageName.JOURNEY, act, JourneyDetails(), options, timeout=900)
 

@@ -145,23 +145,48 @@ import dataclasses
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._load import files, text
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.load import LoadTest
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    thresholds,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._load import (
+    files,
+    text,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.load import (
+    LoadTest,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    Result,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report import (
+    frame,
+)
 
 
 def result_of(test: LoadTest, directory: str) -> dict[str, Any]:
-    return {"load_id": test.load_id, "directory": directory, "levels": [*test.plan.levels]}
+    return {
+        "load_id": test.load_id,
+        "directory": directory,
+        "levels": [*test.plan.levels],
+    }
 
 
 def begin(module: AnsibleModule) -> None:
     test, directory, targets = files.begin(module.params, module.check_mode)
-    module.exit_json(changed=True, targets=list(map(dataclasses.asdict, targets)), **result_of(test, directory))
+    module.exit_json(
+        changed=True,
+        targets=list(map(dataclasses.asdict, targets)),
+        **result_of(test, directory),
+    )
 
 
 def end(module: AnsibleModule) -> None:
@@ -169,7 +194,10 @@ def end(module: AnsibleModule) -> None:
         module.exit_json(changed=False, verdict={}, summary=[])
     test, directory, changed = files.end(module.params)
     result = {"changed": changed, **result_of(test, directory)}
-    result.update(verdict=codec.to_json(test.verdict), summary=text.summary(test, directory))
+    result.update(
+        verdict=codec.to_json(test.verdict),
+        summary=text.summary(test, directory),
+    )
     if module.params["enforce"] and test.verdict.result is not Result.PASS:
         module.fail_json(msg=test.verdict.reason, **result)
     module.exit_json(**result)
@@ -205,7 +233,9 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("jmespath"))
     if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
-    with failing(module, f"writing the record of the load test in {params['runs']}"):
+    with failing(
+        module, f"writing the record of the load test in {params['runs']}"
+    ):
         STATES[params["state"]](module)
 
 

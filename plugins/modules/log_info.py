@@ -91,8 +91,12 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import reader
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import (
+    reader,
+)
 
 
 def main() -> None:
@@ -103,7 +107,9 @@ def main() -> None:
             "wanted": {"type": "dict", "required": True},
             "offset_s": {"type": "float", "default": 0},
         },
-        lambda host, params: reader.read_packed(host, params["services"], params["wanted"], params["offset_s"]),
+        lambda host, params: reader.read_packed(
+            host, params["services"], params["wanted"], params["offset_s"]
+        ),
     )
 
 

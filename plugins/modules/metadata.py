@@ -181,11 +181,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, networking, reach
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.console import console_pace, read_console
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import CLOUD_ERRORS, explain
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    guest,
+    networking,
+    reach,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.console import (
+    console_pace,
+    read_console,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    CLOUD_ERRORS,
+    explain,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
     Attempt,
     BootDetails,
@@ -194,22 +209,33 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     NetworkDetails,
     Reached,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Resource,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
     AttemptStatus,
     StageName,
     StageStatus,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import DeadlinePassed, StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    errors,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    DeadlinePassed,
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Look,
+)
 
 # The owner of the port by which OVN serves the metadata of a network
 OVN_METADATA = "network:distributed"
 NO_ROUTER = "The guest finds nobody who routes to its metadata."
 
 
-def follow_guest(stage: Stage[MetadataDetails], server: Resource, nonces: guest.Nonces) -> GuestReport:
+def follow_guest(
+    stage: Stage[MetadataDetails], server: Resource, nonces: guest.Nonces
+) -> GuestReport:
     """Wait for the guest's proof, and return it. The details have what it showed, however the wait ends."""
     nova = stage.cloud.compute
     seen = guest.read("", nonces)
@@ -226,7 +252,11 @@ def follow_guest(stage: Stage[MetadataDetails], server: Resource, nonces: guest.
         return guest.is_proved(seen), guest.progress(seen), seen
 
     try:
-        stage.wait("the guest to show that it read metadata and user data", look, console_pace)
+        stage.wait(
+            "the guest to show that it read metadata and user data",
+            look,
+            console_pace,
+        )
     except DeadlinePassed:
         raise finding(stage, seen, server, nonces) from None
     return seen
@@ -234,8 +264,13 @@ def follow_guest(stage: Stage[MetadataDetails], server: Resource, nonces: guest.
 
 def has_ovn_metadata(stage: Stage[MetadataDetails], network: Resource) -> bool:
     """Return whether OVN serves the metadata of a network. A cloud that ignores filters lists all ports."""
-    ports = stage.cloud.network.ports(network_id=network.id, device_owner=OVN_METADATA)
-    return any(port.network_id == network.id and port.device_owner == OVN_METADATA for port in ports)
+    ports = stage.cloud.network.ports(
+        network_id=network.id, device_owner=OVN_METADATA
+    )
+    return any(
+        port.network_id == network.id and port.device_owner == OVN_METADATA
+        for port in ports
+    )
 
 
 def give_router(stage: Stage[MetadataDetails]) -> str:
@@ -255,13 +290,25 @@ def give_router(stage: Stage[MetadataDetails]) -> str:
     return "A router was made: the guest found nobody who routes to its metadata, so the DHCP agent serves none."
 
 
-def finding(stage: Stage[MetadataDetails], seen: GuestReport, server: Resource, nonces: guest.Nonces) -> StageError:
+def finding(
+    stage: Stage[MetadataDetails],
+    seen: GuestReport,
+    server: Resource,
+    nonces: guest.Nonces,
+) -> StageError:
     kind, message, hint = guest.finding(seen, server.id, nonces)
     hint = f"{hint} {stage.details.reason or ''}".strip()
-    return StageError(kind, f"the server {server.name}: {message}", resource=server.name, hint=hint)
+    return StageError(
+        kind,
+        f"the server {server.name}: {message}",
+        resource=server.name,
+        hint=hint,
+    )
 
 
-def reach_guest(stage: Stage[MetadataDetails], address: str, port: int) -> None:
+def reach_guest(
+    stage: Stage[MetadataDetails], address: str, port: int
+) -> None:
     """Try ping and TCP from here. The details say so if this machine may not send one of them."""
     stage.begin(f"reaching the guest at {address}")
     stage.details = replace(stage.details, reached=Reached(address))
@@ -270,17 +317,29 @@ def reach_guest(stage: Stage[MetadataDetails], address: str, port: int) -> None:
     note_attempt(stage, mac=reach.mac_of(address))
 
 
-def reach_by(stage: Stage[MetadataDetails], way: str, address: str, attempt: Callable[[], Attempt]) -> None:
+def reach_by(
+    stage: Stage[MetadataDetails],
+    way: str,
+    address: str,
+    attempt: Callable[[], Attempt],
+) -> None:
     """Try one way to the guest until it answers."""
     try:
-        stage.wait(f"an answer of {address} by {way}", functools.partial(look_by, stage, way, attempt))
+        stage.wait(
+            f"an answer of {address} by {way}",
+            functools.partial(look_by, stage, way, attempt),
+        )
     except DeadlinePassed:
         message = f"the guest is up, but {address} does not answer {way}"
         hint = "Look at the security group, the router's gateway and the L3 agent, and this machine's way there."
-        raise StageError("unreachable", message, resource=address, hint=hint) from None
+        raise StageError(
+            "unreachable", message, resource=address, hint=hint
+        ) from None
 
 
-def look_by(stage: Stage[MetadataDetails], way: str, attempt: Callable[[], Attempt]) -> Look:
+def look_by(
+    stage: Stage[MetadataDetails], way: str, attempt: Callable[[], Attempt]
+) -> Look:
     outcome = attempt()
     note_attempt(stage, **{way: outcome})
     return outcome.status != AttemptStatus.SILENT, outcome.text, outcome
@@ -288,7 +347,9 @@ def look_by(stage: Stage[MetadataDetails], way: str, attempt: Callable[[], Attem
 
 def note_attempt(stage: Stage[MetadataDetails], **changes: Any) -> None:
     if stage.details.reached is not None:
-        stage.details = replace(stage.details, reached=replace(stage.details.reached, **changes))
+        stage.details = replace(
+            stage.details, reached=replace(stage.details.reached, **changes)
+        )
 
 
 def fixed_ips_of(stage: Stage[MetadataDetails]) -> tuple[str, ...]:
@@ -300,14 +361,22 @@ def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
     run = stage.run
     stage_options.check({"stackproof_tcp_port": stage.params["tcp_port"]})
     if stage.params["guest"] == "none":
-        stage.details = replace(stage.details, reason="the guest is not to be asked")
+        stage.details = replace(
+            stage.details, reason="the guest is not to be asked"
+        )
         return StageStatus.SKIPPED
     if stage.check:
         return None
     server = stage.resource("server")
     if server is None:
-        raise StageError("invalid", "there is no server yet", hint="Run the stage boot of this run first.")
-    seen = follow_guest(stage, server, guest.nonces(run.id, run.record.started))
+        raise StageError(
+            "invalid",
+            "there is no server yet",
+            hint="Run the stage boot of this run first.",
+        )
+    seen = follow_guest(
+        stage, server, guest.nonces(run.id, run.record.started)
+    )
     matches = guest.lease_matches(seen, fixed_ips_of(stage))
     stage.details = replace(stage.details, lease_is_port_address=matches)
     address = stage.details_of(StageName.NETWORK, NetworkDetails).floating_ip
@@ -318,8 +387,16 @@ def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
 
 def main() -> None:
     options = {
-        "guest": {"type": "str", "choices": stage_options.GUESTS, "default": "console"},
-        "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
+        "guest": {
+            "type": "str",
+            "choices": stage_options.GUESTS,
+            "default": "console",
+        },
+        "router": {
+            "type": "str",
+            "choices": stage_options.ROUTERS,
+            "default": "auto",
+        },
         "tcp_port": {"type": "int", "default": 22},
     }
     run_stage(StageName.METADATA, act, MetadataDetails(), options, timeout=300)

@@ -81,9 +81,15 @@ unread:
 
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import (
+    Host,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    metadata_proxy,
+)
 
 
 def main() -> None:
@@ -100,7 +106,13 @@ def main() -> None:
 
 
 def read(host: Host, params: info_module.Params) -> dict[str, Any]:
-    proxies = metadata_proxy.read(host, params["owners"], params["address"], params["since"], params["logs"])
+    proxies = metadata_proxy.read(
+        host,
+        params["owners"],
+        params["address"],
+        params["since"],
+        params["logs"],
+    )
     return {"proxies": proxies}
 
 

@@ -195,19 +195,35 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import (
+    not_found,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
     add_interface,
     addresses_of,
     make_marked,
     make_router,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Named, Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import answer_of
-from ansible_collections.stackproof.provision.plugins.module_utils._model.details import NetworkDetails
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Named,
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.connection import (
+    answer_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    NetworkDetails,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
 
 # Options of a module, or of a rule
 Params = dict[str, Any]
@@ -236,7 +252,12 @@ def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
         network = find_network(stage, name)
         if not network.is_router_external:
             message = f"the network {name} is not external, so it has no floating IPs"
-            raise StageError("invalid", message, resource=name, hint="Name an external network.")
+            raise StageError(
+                "invalid",
+                message,
+                resource=name,
+                hint="Name an external network.",
+            )
         return network
     # A cloud that ignores the filter lists the others, too.
     networks = stage.cloud.network.networks(is_router_external=True)
@@ -246,26 +267,44 @@ def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
     names = ", ".join(sorted(network.name for network in external))
     if external:
         hint = "Name one with external_network."
-        raise StageError("ambiguous", f"there are several external networks: {names}", hint=hint)
+        raise StageError(
+            "ambiguous",
+            f"there are several external networks: {names}",
+            hint=hint,
+        )
     hint = "Ask the administrator for one, or do without a floating IP."
-    raise StageError("not_found", "a floating IP is asked for, but this project sees no external network", hint=hint)
+    raise StageError(
+        "not_found",
+        "a floating IP is asked for, but this project sees no external network",
+        hint=hint,
+    )
 
 
-def make_network(stage: Stage[NetworkDetails], cidr: str, which: str = "") -> tuple[Any, Any]:
+def make_network(
+    stage: Stage[NetworkDetails], cidr: str, which: str = ""
+) -> tuple[Any, Any]:
     """Make a network and its subnet, and return them. which: what their kinds begin with."""
     neutron = stage.cloud.network
-    network = make_marked(stage, f"{which}network", neutron.networks, neutron.create_network)
+    network = make_marked(
+        stage, f"{which}network", neutron.networks, neutron.create_network
+    )
 
     def make_subnet(**marks: Any) -> Any:
         ranges = {"network_id": network.id, "ip_version": 4, "cidr": cidr}
-        return neutron.create_subnet(dns_nameservers=stage.params["dns_nameservers"], **ranges, **marks)
+        return neutron.create_subnet(
+            dns_nameservers=stage.params["dns_nameservers"], **ranges, **marks
+        )
 
-    return network, make_marked(stage, f"{which}subnet", neutron.subnets, make_subnet)
+    return network, make_marked(
+        stage, f"{which}subnet", neutron.subnets, make_subnet
+    )
 
 
 def make_second_network(stage: Stage[NetworkDetails], router: Any) -> Any:
     """Make a network for the second guest on the run's router, and return it."""
-    network, subnet = make_network(stage, next_range(stage.params["cidr"]), "second_")
+    network, subnet = make_network(
+        stage, next_range(stage.params["cidr"]), "second_"
+    )
     add_interface(stage, "second_router_interface", router, subnet.id)
     return network
 
@@ -283,13 +322,22 @@ def has_port_security(stage: Stage[NetworkDetails], network: Any) -> bool:
     if network.is_port_security_enabled:
         return True
     # The SDK says no, too, if the cloud says nothing.
-    body = answer_of(stage.cloud.network.get(f"/networks/{network.id}"))["network"]
+    body = answer_of(stage.cloud.network.get(f"/networks/{network.id}"))[
+        "network"
+    ]
     return body.get("port_security_enabled") is not False
 
 
-def make_security_group(stage: Stage[NetworkDetails], rules: list[Params]) -> Any:
+def make_security_group(
+    stage: Stage[NetworkDetails], rules: list[Params]
+) -> Any:
     neutron = stage.cloud.network
-    group = make_marked(stage, "security_group", neutron.security_groups, neutron.create_security_group)
+    group = make_marked(
+        stage,
+        "security_group",
+        neutron.security_groups,
+        neutron.create_security_group,
+    )
     existing = neutron.security_group_rules(security_group_id=group.id)
     own = [rule for rule in existing if rule.security_group_id == group.id]
     openings = {(rule.protocol, rule.port_range_min) for rule in own}
@@ -319,37 +367,75 @@ def allocate_address(stage: Stage[NetworkDetails], external: Any) -> None:
         return FloatingAddress(address.id, name, address.floating_ip_address)
 
     def find() -> FloatingAddress | None:
-        own = (address for address in neutron.ips(description=name) if address.description == name)
+        own = (
+            address
+            for address in neutron.ips(description=name)
+            if address.description == name
+        )
         first = next(own, None)
         return None if first is None else named(first)
 
     def make() -> FloatingAddress:
-        return named(neutron.create_ip(floating_network_id=external.id, description=name))
+        return named(
+            neutron.create_ip(
+                floating_network_id=external.id, description=name
+            )
+        )
 
     address = stage.create("floating_ip", name, make, find).address
     stage.details = replace(stage.details, floating_ip=address)
 
 
-def make_port(stage: Stage[NetworkDetails], kind: str, network: Any, group: Any) -> tuple[str, ...]:
+def make_port(
+    stage: Stage[NetworkDetails], kind: str, network: Any, group: Any
+) -> tuple[str, ...]:
     """Make a port for a server, and return its addresses."""
     neutron = stage.cloud.network
     groups = {"security_group_ids": [group.id]} if group else {}
     port = make_marked(
-        stage, kind, neutron.ports, lambda **marks: neutron.create_port(network_id=network.id, **groups, **marks)
+        stage,
+        kind,
+        neutron.ports,
+        lambda **marks: neutron.create_port(
+            network_id=network.id, **groups, **marks
+        ),
     )
     return addresses_of(port)
 
 
 def check_options(params: Params) -> None:
     """Refuse options that no network can have, before anything is asked for."""
-    limited = {"cidr": params["cidr"], "dns_nameservers": params["dns_nameservers"], "rules": rules_of(params)}
-    stage_options.check({f"stackproof_network_{name}": value for name, value in limited.items()})
-    if params["floating_ip"] and params["router"] == "never" and not params["network"]:
+    limited = {
+        "cidr": params["cidr"],
+        "dns_nameservers": params["dns_nameservers"],
+        "rules": rules_of(params),
+    }
+    stage_options.check(
+        {
+            f"stackproof_network_{name}": value
+            for name, value in limited.items()
+        }
+    )
+    if (
+        params["floating_ip"]
+        and params["router"] == "never"
+        and not params["network"]
+    ):
         message = "a network without a router has no floating IPs"
-        raise StageError("invalid", message, hint="Ask for one of them: floating_ip, or router: never.")
-    if is_routed(params) and (params["network"] or params["router"] == "never"):
+        raise StageError(
+            "invalid",
+            message,
+            hint="Ask for one of them: floating_ip, or router: never.",
+        )
+    if is_routed(params) and (
+        params["network"] or params["router"] == "never"
+    ):
         message = "a routed path between two guests needs networks and a router of the run's own"
-        raise StageError("invalid", message, hint="Leave out the network and router: never, or check a bridged path.")
+        raise StageError(
+            "invalid",
+            message,
+            hint="Leave out the network and router: never, or check a bridged path.",
+        )
 
 
 def is_routed(params: Params) -> bool:
@@ -362,7 +448,10 @@ def rules_of(params: Mapping[str, Any]) -> list[Params]:
     rules: list[Params] | None = params["rules"]
     if rules is not None:
         return rules
-    return [{"protocol": "icmp", "port": None}, {"protocol": "tcp", "port": params["tcp_port"]}]
+    return [
+        {"protocol": "icmp", "port": None},
+        {"protocol": "tcp", "port": params["tcp_port"]},
+    ]
 
 
 def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
@@ -375,12 +464,17 @@ def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     return None
 
 
-def find_networks(stage: Stage[NetworkDetails], params: Params) -> tuple[Any, Any]:
+def find_networks(
+    stage: Stage[NetworkDetails], params: Params
+) -> tuple[Any, Any]:
     """Return the external network and the network that guests are to use; None for one that is not asked for."""
     external = network = None
     if params["floating_ip"]:
         stage.begin("looking for the external network")
-        external = stage.use("external_network", find_external(stage, params["external_network"]))
+        external = stage.use(
+            "external_network",
+            find_external(stage, params["external_network"]),
+        )
     if params["network"]:
         stage.begin(f"looking for the network {params['network']}")
         network = stage.use("network", find_network(stage, params["network"]))
@@ -388,16 +482,31 @@ def find_networks(stage: Stage[NetworkDetails], params: Params) -> tuple[Any, An
 
 
 def needs_router(params: Params, external: Any) -> bool:
-    return external is not None or params["router"] == "always" or is_routed(params)
+    return (
+        external is not None
+        or params["router"] == "always"
+        or is_routed(params)
+    )
 
 
-def make_ports(stage: Stage[NetworkDetails], params: Params, network: Any, second: Any, group: Any) -> None:
+def make_ports(
+    stage: Stage[NetworkDetails],
+    params: Params,
+    network: Any,
+    second: Any,
+    group: Any,
+) -> None:
     """Make the ports that Nova is not to make: that of the first guest, and with dataplane that of the second one."""
     if params["port"] == "precreated" or params["dataplane"]:
-        stage.details = replace(stage.details, fixed_ips=make_port(stage, "port", network, group))
+        stage.details = replace(
+            stage.details, fixed_ips=make_port(stage, "port", network, group)
+        )
     if params["dataplane"]:
         # Each guest has the other one's address in its user data.
-        stage.details = replace(stage.details, second_fixed_ips=make_port(stage, "second_port", second, group))
+        stage.details = replace(
+            stage.details,
+            second_fixed_ips=make_port(stage, "second_port", second, group),
+        )
 
 
 def act(stage: Stage[NetworkDetails]) -> None:
@@ -416,14 +525,21 @@ def act(stage: Stage[NetworkDetails]) -> None:
     group = security_group_for(stage, network)
     if subnet is not None and needs_router(params, external):
         router = make_router(stage, subnet.id, external and external.id)
-        second = make_second_network(stage, router) if is_routed(params) else network
+        second = (
+            make_second_network(stage, router)
+            if is_routed(params)
+            else network
+        )
     if external is not None:
         allocate_address(stage, external)
     make_ports(stage, params, network, second, group)
 
 
 def main() -> None:
-    rule = {"protocol": {"type": "str", "required": True}, "port": {"type": "int"}}
+    rule = {
+        "protocol": {"type": "str", "required": True},
+        "port": {"type": "int"},
+    }
     options = {
         "network": {"type": "str"},
         "cidr": {"type": "str", "default": "192.168.222.0/24"},
@@ -431,11 +547,23 @@ def main() -> None:
         "rules": {"type": "list", "elements": "dict", "options": rule},
         "tcp_port": {"type": "int", "default": 22},
         "floating_ip": {"type": "bool", "default": False},
-        "router": {"type": "str", "choices": stage_options.ROUTERS, "default": "auto"},
+        "router": {
+            "type": "str",
+            "choices": stage_options.ROUTERS,
+            "default": "auto",
+        },
         "external_network": {"type": "str"},
-        "port": {"type": "str", "choices": stage_options.PORTS, "default": "nova"},
+        "port": {
+            "type": "str",
+            "choices": stage_options.PORTS,
+            "default": "nova",
+        },
         "dataplane": {"type": "bool", "default": False},
-        "path": {"type": "str", "choices": stage_options.PATHS, "default": "bridged"},
+        "path": {
+            "type": "str",
+            "choices": stage_options.PATHS,
+            "default": "bridged",
+        },
     }
     run_stage(StageName.NETWORK, act, NetworkDetails(), options, timeout=120)
 

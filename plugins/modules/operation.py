@@ -107,23 +107,53 @@ from dataclasses import replace
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import operation as operation_module
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import live
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import (
+    kind_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    explain,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import (
+    operation as operation_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose import (
+    live,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.baseline import (
     LogNames,
     baseline_in,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import range_given
-from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import Baseline
-from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import Operation
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded_copy
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, new_run_id
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import (
+    range_given,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import (
+    Baseline,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import (
+    Operation,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import (
+    now,
+    seconds_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    bounded_copy,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+    begin,
+    new_run_id,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Deadline,
+)
 
 ASKED_BY = ("server_id", "resource_id", "request_id", "error")
 
@@ -141,7 +171,11 @@ def asked_for(params: dict[str, Any]) -> tuple[str, str]:
     """Return the option that names what was asked about, and its value."""
     named = [(name, params[name]) for name in ASKED_BY if params[name]]
     if not named:
-        raise StageError("invalid", "it is not said what to diagnose", hint=RANGE if is_range(params) else NO_ID)
+        raise StageError(
+            "invalid",
+            "it is not said what to diagnose",
+            hint=RANGE if is_range(params) else NO_ID,
+        )
     return named[0]
 
 
@@ -149,7 +183,9 @@ def baseline_of(params: dict[str, Any]) -> Baseline | None:
     """Return what there was while all worked, if it was given."""
     if not params["baseline"]:
         return None
-    names = LogNames(params["services"], params["time_zone"], params["time_zones"])
+    names = LogNames(
+        params["services"], params["time_zone"], params["time_zones"]
+    )
     return baseline_in(os.path.abspath(params["baseline"]), names)
 
 
@@ -160,17 +196,30 @@ def doubt_on(baseline: Baseline | None, cloud: str | None) -> str | None:
     return f"stackproof_baseline: the run {baseline.source} is of the cloud {baseline.cloud}, not of {cloud}"
 
 
-def begun(params: dict[str, Any], run_id: str, baseline: Baseline | None) -> Run:
+def begun(
+    params: dict[str, Any], run_id: str, baseline: Baseline | None
+) -> Run:
     """Begin a diagnosis with what the cloud has recorded."""
     whose = connection.as_admin(params) if params["admin_cloud"] else params
     cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
     kind, identity = asked_for(params)
-    find = operation_module.find_request if kind in ("request_id", "error") else operation_module.find
+    find = (
+        operation_module.find_request
+        if kind in ("request_id", "error")
+        else operation_module.find
+    )
     found = find(cloud, identity)
     since, until = range_given(params["since"], params["until"])
-    operation = Operation(asked=seconds_of(now()), query={kind: identity}, since=since, until=until)
+    operation = Operation(
+        asked=seconds_of(now()),
+        query={kind: identity},
+        since=since,
+        until=until,
+    )
     token = kind_of(cloud.session.auth.get_token(cloud.session))
-    run, _new = begin(params["diagnoses"], run_id, connection.cloud_name(params))
+    run, _new = begin(
+        params["diagnoses"], run_id, connection.cloud_name(params)
+    )
     record = replace(run.record, baseline=baseline)
     run.record = live.record_of(record, bounded_copy(found), operation, token)
     run.save()
@@ -199,18 +248,27 @@ def main() -> None:
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     params, run_id = module.params, new_run_id()
-    with failing(module, "reading from the cloud what was asked about", explain):
+    with failing(
+        module, "reading from the cloud what was asked about", explain
+    ):
         asked_for(params)
         range_given(params["since"], params["until"])
         baseline = baseline_of(params)
         if module.check_mode:
             directory = os.path.join(params["diagnoses"], run_id)
-            module.exit_json(changed=True, run_id=run_id, directory=directory, finished=False)
+            module.exit_json(
+                changed=True,
+                run_id=run_id,
+                directory=directory,
+                finished=False,
+            )
         run = begun(params, run_id, baseline)
     doubt = doubt_on(baseline, run.record.cloud)
     if doubt:
         module.warn(doubt)
-    module.exit_json(changed=True, run_id=run.id, directory=run.directory, finished=False)
+    module.exit_json(
+        changed=True, run_id=run.id, directory=run.directory, finished=False
+    )
 
 
 if __name__ == "__main__":

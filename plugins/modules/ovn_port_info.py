@@ -92,9 +92,15 @@ unread:
 
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import (
+    Host,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    ovn,
+)
 
 IDS = {"type": "list", "elements": "str", "default": []}
 
@@ -113,7 +119,15 @@ def main() -> None:
 
 
 def read(host: Host, params: info_module.Params) -> dict[str, Any]:
-    return {"port": ovn.read(host, params["port"], params["addresses"], params["subnets"], params["routers"])}
+    return {
+        "port": ovn.read(
+            host,
+            params["port"],
+            params["addresses"],
+            params["subnets"],
+            params["routers"],
+        )
+    }
 
 
 if __name__ == "__main__":

@@ -143,12 +143,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import preflight, targets
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import Look, Wanted
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    bounded,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import (
+    preflight,
+    targets,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep.preflight_look import (
+    Look,
+    Wanted,
+)
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "admin_cloud": {"type": "str"},
@@ -160,9 +174,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "flavor": {"type": "str"},
     "zone": {"type": "str"},
     "network": {"type": "str"},
-    "volume": {"type": "str", "choices": ["empty", "image", "none"], "default": "empty"},
+    "volume": {
+        "type": "str",
+        "choices": ["empty", "image", "none"],
+        "default": "empty",
+    },
     "volume_size": {"type": "int", "default": 1},
-    "attach": {"type": "str", "choices": ["at_boot", "after", "root"], "default": "at_boot"},
+    "attach": {
+        "type": "str",
+        "choices": ["at_boot", "after", "root"],
+        "default": "at_boot",
+    },
     "floating_ip": {"type": "bool", "default": False},
     "heartbeat": {"type": "float"},
     "timeout": {"type": "float", "default": 180},
@@ -171,13 +193,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 def wanted_by(params: Mapping[str, Any]) -> Wanted:
     """Return what the runs need. All slices may be done in parallel, so there must be room for all."""
-    _number, slices = targets.slice_of(params["slice"]) if params["slice"] else (1, 1)
-    options = {name: params[name] for name in OPTIONS if name not in ("slice", "parallel")}
+    _number, slices = (
+        targets.slice_of(params["slice"]) if params["slice"] else (1, 1)
+    )
+    options = {
+        name: params[name]
+        for name in OPTIONS
+        if name not in ("slice", "parallel")
+    }
     return Wanted(parallel=params["parallel"] * slices, **options)
 
 
 def main() -> None:
-    module = AnsibleModule(argument_spec={**connection.CLOUD_OPTIONS, **OPTIONS}, supports_check_mode=True)
+    module = AnsibleModule(
+        argument_spec={**connection.CLOUD_OPTIONS, **OPTIONS},
+        supports_check_mode=True,
+    )
     connection.hide_only_secrets(module)
     if not connection.HAS_SDK:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
@@ -186,7 +217,11 @@ def main() -> None:
         look = Look(module.params, wanted_by(module.params))
         checks = codec.to_json(look.all())
         hosts, excluded = preflight.compute_hosts(look.services)
-    found = {"checks": checks, "hosts": hosts, "excluded": codec.to_json(excluded)}
+    found = {
+        "checks": checks,
+        "hosts": hosts,
+        "excluded": codec.to_json(excluded),
+    }
     module.exit_json(changed=False, **bounded(found))
 
 

@@ -89,8 +89,12 @@ unread:
   sample: []
 """
 
-from ansible_collections.stackproof.provision.plugins.module_utils._collect import info_module
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ceph
+from ansible_collections.stackproof.provision.plugins.module_utils._collect import (
+    info_module,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import (
+    ceph,
+)
 
 
 def main() -> None:
@@ -98,10 +102,16 @@ def main() -> None:
         {
             **info_module.PREFIXES,
             "images": {"type": "list", "elements": "str", "default": []},
-            "users": {"type": "list", "elements": "str", "default": ceph.USERS},
+            "users": {
+                "type": "list",
+                "elements": "str",
+                "default": ceph.USERS,
+            },
         },
         lambda host, params: ceph.read(
-            host, [image.partition("/")[::2] for image in params["images"]], params["users"]
+            host,
+            [image.partition("/")[::2] for image in params["images"]],
+            params["users"],
         ),
     )
 

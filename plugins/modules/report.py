@@ -150,17 +150,44 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import without_credentials
-from ansible_collections.stackproof.provision.plugins.module_utils._end import description, finish
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import MALFORMED, StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run
-from ansible_collections.stackproof.provision.plugins.module_utils._report import frame, otlp, text
-from ansible_collections.stackproof.provision.plugins.module_utils._runs import archive
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    without_credentials,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._end import (
+    description,
+    finish,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    thresholds,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    Record,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    Result,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    MALFORMED,
+    StageError,
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report import (
+    frame,
+    otlp,
+    text,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._runs import (
+    archive,
+)
 
 # What a part of a record may raise that is of an unknown form
 NOT_UNDERSTOOD: tuple[type[Exception], ...] = (*MALFORMED, *frame.UNDEFINED)
@@ -173,11 +200,19 @@ HINT = (
 def check_finished(run: Run) -> None:
     if run.record.finished is None:
         hint = "The playbook that began it ends it; if that is gone, the playbook cleanup does."
-        raise StageError("conflict", f"the run {run.id} has not finished, so there is nothing to render yet", hint=hint)
+        raise StageError(
+            "conflict",
+            f"the run {run.id} has not finished, so there is nothing to render yet",
+            hint=hint,
+        )
 
 
 def sentence(why: str | None) -> str | None:
-    return f"All stages worked, but not all was done after them. {why.rstrip('.')}." if why else None
+    return (
+        f"All stages worked, but not all was done after them. {why.rstrip('.')}."
+        if why
+        else None
+    )
 
 
 def write(run: Run, params: Mapping[str, Any]) -> bool:
@@ -186,7 +221,12 @@ def write(run: Run, params: Mapping[str, Any]) -> bool:
         earlier = finish.earlier_of(run, params["history"])
         unfinished = run.record.finished is None
         if unfinished:
-            finish.finish(run, earlier, params["thresholds"], sentence(params["broke_off"]))
+            finish.finish(
+                run,
+                earlier,
+                params["thresholds"],
+                sentence(params["broke_off"]),
+            )
             description.describe(run, params)
         finish.render(run, params["template"], earlier)
         if params["archive"]:
@@ -223,7 +263,9 @@ def send(module: AnsibleModule, record: Record, endpoint: str) -> None:
     headers = {"Content-Type": "application/json"}
     spans = json.dumps(otlp.spans(record))
     try:
-        open_url(endpoint, data=spans, headers=headers, method="POST", timeout=10).close()
+        open_url(
+            endpoint, data=spans, headers=headers, method="POST", timeout=10
+        ).close()
     except Exception as exc:  # whatever is wrong there, or with the address, the run has its verdict
         module.warn(
             f"{without_credentials(endpoint)} did not take the spans of the run: {without_credentials(str(exc))}"
@@ -241,7 +283,9 @@ def check_libraries(module: AnsibleModule) -> None:
 
 def did_not_pass(record: Record) -> bool:
     """Return whether a run did not pass. A diagnosis has done its work, whatever it has found."""
-    return record.operation is None and record.verdict.result is not Result.PASS
+    return (
+        record.operation is None and record.verdict.result is not Result.PASS
+    )
 
 
 def main() -> None:
@@ -263,14 +307,18 @@ def main() -> None:
     params = module.params
     connection.hide_only_secrets(module)
     check_libraries(module)
-    if module.check_mode and not os.path.exists(os.path.join(params["run_dir"], "run.json")):
+    if module.check_mode and not os.path.exists(
+        os.path.join(params["run_dir"], "run.json")
+    ):
         module.exit_json(changed=False, verdict={}, summary=[])
     with failing(module, f"writing the report into {params['run_dir']}"):
         run = Run(params["run_dir"], recover=params["end"])
         with reading(run):
             if not params["end"]:
                 check_finished(run)
-            result = result_of(run, not module.check_mode and write(run, params))
+            result = result_of(
+                run, not module.check_mode and write(run, params)
+            )
         if module.check_mode:
             module.exit_json(**result)
         if params["otlp_endpoint"]:

@@ -117,16 +117,40 @@ from typing import Any
 
 from ansible.module_utils import ansible_release
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._end import watchdog
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import thresholds
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import Tools
-from ansible_collections.stackproof.provision.plugins.module_utils._model.level import RunLevel
-from ansible_collections.stackproof.provision.plugins.module_utils._record import waiting
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.run import Run, begin, check_id, new_run_id
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._end import (
+    watchdog,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import (
+    thresholds,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.inventory import (
+    Tools,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.level import (
+    RunLevel,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    waiting,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.run import (
+    Run,
+    begin,
+    check_id,
+    new_run_id,
+)
 
 
 def check_libraries(module: AnsibleModule) -> None:
@@ -147,7 +171,11 @@ def check_options(params: Mapping[str, Any]) -> None:
 def level_of(params: Mapping[str, Any]) -> RunLevel | None:
     if params["level"] is None:
         return None
-    return codec.from_json(RunLevel, {"name": params["level"], "left_out": params["left_out"]}, "level")
+    return codec.from_json(
+        RunLevel,
+        {"name": params["level"], "left_out": params["left_out"]},
+        "level",
+    )
 
 
 def tools_of(params: Mapping[str, Any]) -> Tools:
@@ -156,14 +184,24 @@ def tools_of(params: Mapping[str, Any]) -> Tools:
         sdk = metadata.version("openstacksdk")
     except metadata.PackageNotFoundError:
         sdk = None
-    return Tools(params["_collection"], ansible_release.__version__, platform.python_version(), sdk)
+    return Tools(
+        params["_collection"],
+        ansible_release.__version__,
+        platform.python_version(),
+        sdk,
+    )
 
 
 def check_unwatched(run: Run) -> None:
     """Refuse a run on which another process works."""
     if watchdog.is_watched(run):
         hint = "Wait until it ends, or use another run_id."
-        raise StageError("conflict", f"another process works on the run {run.id}", resource=run.id, hint=hint)
+        raise StageError(
+            "conflict",
+            f"another process works on the run {run.id}",
+            resource=run.id,
+            hint=hint,
+        )
 
 
 def main() -> None:
@@ -173,7 +211,11 @@ def main() -> None:
             **thresholds.OPTIONS,
             "runs": {"type": "path", "required": True},
             "run_id": {"type": "str"},
-            "keep": {"type": "str", "choices": ["never", "on_failure", "always"], "default": "never"},
+            "keep": {
+                "type": "str",
+                "choices": ["never", "on_failure", "always"],
+                "default": "never",
+            },
             "watch": {"type": "bool", "default": True},
             "flows": {"type": "list", "elements": "path", "default": []},
             "level": {"type": "str"},
@@ -193,14 +235,34 @@ def main() -> None:
         check_id(run_id)
         if module.check_mode:
             directory = os.path.join(params["runs"], run_id)
-            module.exit_json(changed=True, run_id=run_id, directory=directory, watched=False, finished=False)
-        run, new = begin(params["runs"], run_id, connection.cloud_name(params), level_of(params), tools_of(params))
+            module.exit_json(
+                changed=True,
+                run_id=run_id,
+                directory=directory,
+                watched=False,
+                finished=False,
+            )
+        run, new = begin(
+            params["runs"],
+            run_id,
+            connection.cloud_name(params),
+            level_of(params),
+            tools_of(params),
+        )
         finished = run.record.finished is not None
         if not finished:
             check_unwatched(run)
         wanted = params["watch"] and params["_controller"] and not finished
-        watched = bool(wanted) and watchdog.watch(run, params, params["_controller"])
-    module.exit_json(changed=new, run_id=run.id, directory=run.directory, watched=watched, finished=finished)
+        watched = bool(wanted) and watchdog.watch(
+            run, params, params["_controller"]
+        )
+    module.exit_json(
+        changed=new,
+        run_id=run.id,
+        directory=run.directory,
+        watched=watched,
+        finished=finished,
+    )
 
 
 if __name__ == "__main__":

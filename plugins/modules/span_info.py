@@ -49,8 +49,12 @@ spans:
 import configparser
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders.osprofiler import read
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.recorders.osprofiler import (
+    read,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    to_json,
+)
 
 
 def connection(path: str) -> str:
@@ -80,13 +84,17 @@ def main() -> None:
     try:
         place = connection(module.params["config"])
     except (OSError, configparser.Error) as exc:
-        module.fail_json(msg=f"{module.params['config']} does not name the place of OSProfiler's spans: {exc}")
+        module.fail_json(
+            msg=f"{module.params['config']} does not name the place of OSProfiler's spans: {exc}"
+        )
     try:
         opts.set_defaults(cfg.CONF)
         report = get_driver(place).get_report(module.params["trace"])
     # Each kind of place has a library with its own errors, and their texts may hold the password.
     except Exception as exc:
-        module.fail_json(msg=f"the spans could not be read from {place.partition(':')[0]}: {type(exc).__name__}")
+        module.fail_json(
+            msg=f"the spans could not be read from {place.partition(':')[0]}: {type(exc).__name__}"
+        )
     module.exit_json(changed=False, spans=to_json(read(report)))
 
 

@@ -104,19 +104,48 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import explain
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import stuck
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import range_given
-from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.stuck import grouped
-from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stuck import Age
-from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import now, seconds_of
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError, failing
-from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import bounded, bounded_copy
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Deadline
-from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import metrics_of_stuck
-from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck import lines_of
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
+    explain,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api import (
+    stuck,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.question import (
+    range_given,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.stuck import (
+    grouped,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import (
+    to_json,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stuck import (
+    Age,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import (
+    now,
+    seconds_of,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import (
+    bounded,
+    bounded_copy,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Deadline,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.metrics import (
+    metrics_of_stuck,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report.stuck import (
+    lines_of,
+)
 
 MINUTE = 60
 
@@ -132,8 +161,14 @@ REACHED_BY = {
 
 def variables_of(params: Mapping[str, Any]) -> dict[str, str]:
     """Return the variables with which the same cloud is reached again, but for those that are no text."""
-    given = {variable: params[option] for option, variable in REACHED_BY.items()}
-    return {variable: value for variable, value in given.items() if value and isinstance(value, str)}
+    given = {
+        variable: params[option] for option, variable in REACHED_BY.items()
+    }
+    return {
+        variable: value
+        for variable, value in given.items()
+        if value and isinstance(value, str)
+    }
 
 
 def age_of(params: Mapping[str, Any], asked: float) -> Age:
@@ -142,7 +177,11 @@ def age_of(params: Mapping[str, Any], asked: float) -> Age:
     if since is None and until is None:
         return age_in_minutes(params)
     if since is not None and since > asked:
-        raise StageError("invalid", f"since is {params['since']}, which is in the future", resource="since")
+        raise StageError(
+            "invalid",
+            f"since is {params['since']}, which is in the future",
+            resource="since",
+        )
     least = 0.0 if until is None else max(0.0, asked - until)
     return Age(least, None if since is None else asked - since)
 
@@ -150,7 +189,9 @@ def age_of(params: Mapping[str, Any], asked: float) -> Age:
 def age_in_minutes(params: Mapping[str, Any]) -> Age:
     older, newer = params["older_than"], params["newer_than"]
     if not older >= 0:
-        raise StageError("invalid", f"older_than cannot be {older}", resource="older_than")
+        raise StageError(
+            "invalid", f"older_than cannot be {older}", resource="older_than"
+        )
     if newer is not None and not newer > older:
         text = f"newer_than is {newer}, and must be more than older_than, which is {older}"
         raise StageError("invalid", text, resource="newer_than")
@@ -177,16 +218,32 @@ def main() -> None:
     params = module.params
     with failing(module, "listing what is stuck", explain):
         age = age_of(params, seconds_of(now()))
-        whose = connection.as_admin(params) if params["admin_cloud"] else params
+        whose = (
+            connection.as_admin(params) if params["admin_cloud"] else params
+        )
         cloud = connection.connect(whose, [], [], Deadline(params["timeout"]))
         asked = seconds_of(now())
-        found = stuck.everything(cloud, all_projects=bool(params["admin_cloud"]))
-        groups = grouped(bounded_copy(thing) for thing in found if age.has(asked - thing.since))
-        lines = lines_of(groups, asked, age, connection.cloud_name(params), variables_of(params))
+        found = stuck.everything(
+            cloud, all_projects=bool(params["admin_cloud"])
+        )
+        groups = grouped(
+            bounded_copy(thing)
+            for thing in found
+            if age.has(asked - thing.since)
+        )
+        lines = lines_of(
+            groups,
+            asked,
+            age,
+            connection.cloud_name(params),
+            variables_of(params),
+        )
         text = metrics_of_stuck(groups, asked, connection.cloud_name(params))
     count = sum(group.count for group in groups)
     listed = bounded(to_json(list(groups)))
-    module.exit_json(changed=False, count=count, groups=listed, summary=lines, metrics=text)
+    module.exit_json(
+        changed=False, count=count, groups=listed, summary=lines, metrics=text
+    )
 
 
 if __name__ == "__main__":

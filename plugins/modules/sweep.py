@@ -164,13 +164,30 @@ summary:
 from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule, missing_required_lib
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import connection
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import Sweep, Target
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Result
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import failing
-from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
-from ansible_collections.stackproof.provision.plugins.module_utils._sweep import files, render, targets
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
+    connection,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep import (
+    Sweep,
+    Target,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    Result,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    failing,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report import (
+    frame,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._sweep import (
+    files,
+    render,
+    targets,
+)
 
 TARGET_KEYS = ("name", "key", "run_id", "host", *targets.DIMENSIONS)
 
@@ -205,9 +222,14 @@ def combine(module: AnsibleModule) -> None:
     report(module, *files.combined(module.params), True)
 
 
-def report(module: AnsibleModule, sweep: Sweep, directory: str, changed: bool) -> None:
+def report(
+    module: AnsibleModule, sweep: Sweep, directory: str, changed: bool
+) -> None:
     result = result_of(sweep, directory, changed)
-    result.update(verdict=codec.to_json(sweep.verdict), summary=render.summary(sweep, directory))
+    result.update(
+        verdict=codec.to_json(sweep.verdict),
+        summary=render.summary(sweep, directory),
+    )
     if module.params["enforce"] and sweep.verdict.result is not Result.PASS:
         module.fail_json(msg=sweep.verdict.reason, **result)
     module.exit_json(**result)
@@ -237,7 +259,10 @@ def main() -> None:
             "archive": {"type": "bool", "default": False},
             "enforce": {"type": "bool", "default": True},
         },
-        required_if=[("state", "finished", ["sweep_id"]), ("state", "combined", ["directories"])],
+        required_if=[
+            ("state", "finished", ["sweep_id"]),
+            ("state", "combined", ["directories"]),
+        ],
         supports_check_mode=True,
     )
     params = module.params
@@ -246,7 +271,9 @@ def main() -> None:
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     if params["templates"] and not frame.HAS_JINJA2:
         module.fail_json(msg=missing_required_lib("jinja2"))
-    with failing(module, f"writing the record of the sweep in {params['runs']}"):
+    with failing(
+        module, f"writing the record of the sweep in {params['runs']}"
+    ):
         STATES[params["state"]](module)
 
 

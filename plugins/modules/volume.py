@@ -148,18 +148,45 @@ error:
 from dataclasses import replace
 from typing import Any
 
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options as stage_options
-from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import not_found
-from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import first_named
-from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import Stage, run_stage
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import failed_volume
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.volume import messages_about
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.details import Volume, VolumeDetails
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
-from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
-from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import Look
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options as stage_options,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.choices import (
+    not_found,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.networking import (
+    first_named,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
+    Stage,
+    run_stage,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import (
+    failed_volume,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.volume import (
+    messages_about,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    Volume,
+    VolumeDetails,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    Resource,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
+    StageName,
+    StageStatus,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
+    StageError,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
+    Look,
+)
 
 
 def check_type(stage: Stage[VolumeDetails], name: str) -> None:
@@ -167,7 +194,9 @@ def check_type(stage: Stage[VolumeDetails], name: str) -> None:
         raise not_found("volume type", name, stage.cloud.block_storage.types())
 
 
-def make_volume(stage: Stage[VolumeDetails], name: str, image: Resource | None) -> Any:
+def make_volume(
+    stage: Stage[VolumeDetails], name: str, image: Resource | None
+) -> Any:
     params, cinder = stage.params, stage.cloud.block_storage
     choices = {
         "volume_type": params["volume_type"],
@@ -184,13 +213,20 @@ def make_volume(stage: Stage[VolumeDetails], name: str, image: Resource | None) 
             **{option: value for option, value in choices.items() if value},
         )
 
-    return stage.create("volume", name, make, lambda: first_named(name, cinder.volumes(name=name)))
+    return stage.create(
+        "volume",
+        name,
+        make,
+        lambda: first_named(name, cinder.volumes(name=name)),
+    )
 
 
 def look_at(cinder: Any, volume_id: str, name: str) -> Look:
     volume = cinder.get_volume(volume_id)
     if volume.status.startswith("error"):
-        raise failed_volume(name, volume_id, volume.status, messages_about(cinder, volume_id))
+        raise failed_volume(
+            name, volume_id, volume.status, messages_about(cinder, volume_id)
+        )
     return volume.status == "available", volume.status, volume
 
 
@@ -211,7 +247,11 @@ def image_for(stage: Stage[VolumeDetails]) -> Resource | None:
         return None
     image = stage.resource("image")
     if image is None and not stage.check:
-        raise StageError("invalid", "there is no image yet to make a volume from", hint="Run the stage image first.")
+        raise StageError(
+            "invalid",
+            "there is no image yet to make a volume from",
+            hint="Run the stage image first.",
+        )
     return image
 
 
@@ -236,14 +276,21 @@ def act(stage: Stage[VolumeDetails]) -> StageStatus | None:
         requested_size_gib=params["size"],
     )
     volume_id = make_volume(stage, name, image).id
-    volume = stage.wait(f"the volume {name} to be available", lambda: look_at(cinder, volume_id, name))
+    volume = stage.wait(
+        f"the volume {name} to be available",
+        lambda: look_at(cinder, volume_id, name),
+    )
     stage.details = replace(stage.details, volume=describe(volume))
     return None
 
 
 def main() -> None:
     options = {
-        "source": {"type": "str", "choices": stage_options.VOLUMES, "default": "empty"},
+        "source": {
+            "type": "str",
+            "choices": stage_options.VOLUMES,
+            "default": "empty",
+        },
         "size": {"type": "int", "default": 1},
         "volume_type": {"type": "str"},
         "availability_zone": {"type": "str"},

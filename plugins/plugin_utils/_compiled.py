@@ -16,7 +16,12 @@ import contextlib
 import sys
 from collections.abc import Iterator, Sequence
 from importlib.abc import MetaPathFinder
-from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
+from importlib.machinery import (
+    SOURCE_SUFFIXES,
+    FileFinder,
+    ModuleSpec,
+    SourceFileLoader,
+)
 from types import ModuleType
 
 OURS = "ansible_collections.stackproof.provision.plugins."
@@ -26,11 +31,17 @@ class Compiled(MetaPathFinder):
     """Find our files for Python's own loader. All else, and folders without a file, is left to Ansible's."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, _target: ModuleType | None = None, /
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        _target: ModuleType | None = None,
+        /,
     ) -> ModuleSpec | None:
         if not path or not fullname.startswith(OURS):
             return None
-        spec = FileFinder(path[0], (SourceFileLoader, SOURCE_SUFFIXES)).find_spec(fullname)
+        spec = FileFinder(
+            path[0], (SourceFileLoader, SOURCE_SUFFIXES)
+        ).find_spec(fullname)
         return spec if spec and spec.loader else None
 
 

@@ -28,14 +28,36 @@ from typing import Any, NoReturn
 
 from ansible.module_utils.common.json import Direction, get_module_decoder
 from ansible.module_utils.testing import patch_module_args
-from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _compiled
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    errors,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils import (
+    _compiled,
+)
 
 COLLECTION = "ansible_collections.stackproof.provision.plugins"
 # The modules of a run. A fork that had to load its own would compile it, with all that it imports.
 MODULES = (
-    *("run", "auth", "image", "network", "volume", "boot", "metadata", "dataplane", "journey"),
-    *("instance", "flow_info", "evidence", "flow", "host_checks", "cleanup", "report"),
+    *(
+        "run",
+        "auth",
+        "image",
+        "network",
+        "volume",
+        "boot",
+        "metadata",
+        "dataplane",
+        "journey",
+    ),
+    *(
+        "instance",
+        "flow_info",
+        "evidence",
+        "flow",
+        "host_checks",
+        "cleanup",
+        "report",
+    ),
 )
 
 
@@ -85,10 +107,22 @@ class Forked:
         """Wait for the module to end, and return its result."""
         output, code = self._ended()
         try:
-            result: dict[str, Any] = json.loads(output, cls=get_module_decoder(PROFILE, Direction.MODULE_TO_CONTROLLER))
+            result: dict[str, Any] = json.loads(
+                output,
+                cls=get_module_decoder(
+                    PROFILE, Direction.MODULE_TO_CONTROLLER
+                ),
+            )
         except ValueError:
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else "ended without a result"
-            return {"failed": True, "msg": f"the process of {self._module} {how}"}
+            how = (
+                f"was ended by {signal.Signals(-code).name}"
+                if code < 0
+                else "ended without a result"
+            )
+            return {
+                "failed": True,
+                "msg": f"the process of {self._module} {how}",
+            }
         return result
 
     def _ended(self) -> tuple[bytes, int]:
@@ -133,7 +167,9 @@ def work(module: str, args: dict[str, Any], output: int) -> NoReturn:
         logging.root.handlers.clear()  # the SDK's lines do not belong in Ansible's log
         os.dup2(output, 1)
         os.close(output)
-        with os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape") as sys.stdout:
+        with os.fdopen(
+            1, "w", encoding="utf-8", errors="surrogateescape"
+        ) as sys.stdout:
             run_main(module, args)
     finally:
         os._exit(0)
@@ -155,10 +191,20 @@ def run_main(module: str, args: dict[str, Any]) -> None:
         pass  # how a module ends
     except BaseException as exc:
         message = errors.sentence(errors.explain(exc, module))
-        print(json.dumps({"failed": True, "msg": message, "exception": traceback.format_exc()}))
+        print(
+            json.dumps(
+                {
+                    "failed": True,
+                    "msg": message,
+                    "exception": traceback.format_exc(),
+                }
+            )
+        )
 
 
 def load(module: str) -> ModuleType:
     """Return the Python module behind the full name of a module."""
     namespace, collection, name = module.split(".")
-    return importlib.import_module(f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}")
+    return importlib.import_module(
+        f"ansible_collections.{namespace}.{collection}.plugins.modules.{name}"
+    )

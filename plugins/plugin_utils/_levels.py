@@ -15,8 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._model.level import LeftOut
-from ansible_collections.stackproof.provision.plugins.plugin_utils import _specs
+from ansible_collections.stackproof.provision.plugins.module_utils._model.level import (
+    LeftOut,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils import (
+    _specs,
+)
 
 LEVELS = os.path.join(_specs.COLLECTION, "playbooks", "vars", "levels")
 
@@ -49,11 +53,15 @@ def read_level(name: str) -> Level:
         return Level(**yaml.safe_load(stream))
 
 
-def take(level: Level, given: Collection[str], value_of: Callable[[str], Any]) -> Taken:
+def take(
+    level: Level, given: Collection[str], value_of: Callable[[str], Any]
+) -> Taken:
     """Return what a level gives a run. given: the variables that the user sets. value_of returns the value of one."""
 
     def is_met(need: str) -> bool:
-        return is_set(need, value_of(need) if need in given else level.values.get(need))
+        return is_set(
+            need, value_of(need) if need in given else level.values.get(need)
+        )
 
     values: dict[str, Any] = {}
     left_out: list[LeftOut] = []
@@ -64,7 +72,11 @@ def take(level: Level, given: Collection[str], value_of: Callable[[str], Any]) -
         left_out += missing
         parts = {part.part for part in missing}
         if name not in parts:
-            values[name] = [element for element in value if element not in parts] if isinstance(value, list) else value
+            values[name] = (
+                [element for element in value if element not in parts]
+                if isinstance(value, list)
+                else value
+            )
     return Taken(values, tuple(left_out))
 
 
@@ -74,11 +86,18 @@ def is_set(name: str, value: Any) -> bool:
     return _specs.is_true(value) if is_switch else _specs.is_given(value)
 
 
-def missing_parts(name: str, value: Any, needs: Mapping[str, str], is_met: Callable[[str], bool]) -> Sequence[LeftOut]:
+def missing_parts(
+    name: str,
+    value: Any,
+    needs: Mapping[str, str],
+    is_met: Callable[[str], bool],
+) -> Sequence[LeftOut]:
     """Return what is left out of a value: the whole of it, or some elements of a list."""
     elements = value if isinstance(value, list) else []
     for parts in ([name], elements):
-        needed = [LeftOut(part, needs[part]) for part in parts if part in needs]
+        needed = [
+            LeftOut(part, needs[part]) for part in parts if part in needs
+        ]
         missing = [part for part in needed if not is_met(part.needs)]
         if missing:
             return missing

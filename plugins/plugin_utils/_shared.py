@@ -12,11 +12,21 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from ansible_collections.stackproof.provision.plugins.module_utils._match import flow
-from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
-from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
-from ansible_collections.stackproof.provision.plugins.module_utils._record import errors
-from ansible_collections.stackproof.provision.plugins.module_utils._report import frame
+from ansible_collections.stackproof.provision.plugins.module_utils._match import (
+    flow,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model import (
+    codec,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import (
+    Record,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._record import (
+    errors,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._report import (
+    frame,
+)
 
 ROLES = Path(__file__).parents[2] / "roles"
 
@@ -32,5 +42,6 @@ def prepare() -> None:
 
 def load_flows() -> None:
     for path in (ROLES / "flow/files/flows").glob("*.yml"):
-        with contextlib.suppress(errors.StageError):  # the module that uses the flow reports it
+        # The module that uses the flow reports it
+        with contextlib.suppress(errors.StageError):
             flow.load(str(path))

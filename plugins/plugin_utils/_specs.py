@@ -18,9 +18,13 @@ from typing import Any
 
 import yaml
 from ansible.module_utils.common import validation
-from ansible_collections.stackproof.provision.plugins.module_utils._act import options
+from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    options,
+)
 
-COLLECTION = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+COLLECTION = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+)
 PREFIX = "stackproof_"
 SPECS = "meta/argument_specs.yml"
 TIMEOUTS = "stackproof_timeouts"
@@ -77,10 +81,14 @@ def read_specs(path: str) -> dict[str, dict[str, Spec]]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     with open(path, encoding="utf-8") as stream:
         entries = yaml.load(stream, Loader=loader)["argument_specs"]
-    return {entry: spec.get("options") or {} for entry, spec in entries.items()}
+    return {
+        entry: spec.get("options") or {} for entry, spec in entries.items()
+    }
 
 
-def role_specs(role: str, collection: str = COLLECTION) -> dict[str, dict[str, Spec]]:
+def role_specs(
+    role: str, collection: str = COLLECTION
+) -> dict[str, dict[str, Spec]]:
     return read_specs(os.path.join(collection, "roles", role, SPECS))
 
 
@@ -90,10 +98,14 @@ def playbook_specs(collection: str = COLLECTION) -> dict[str, dict[str, Spec]]:
 
 
 @functools.cache
-def variables(collection: str = COLLECTION, without: frozenset[str] = frozenset()) -> dict[str, Spec]:
+def variables(
+    collection: str = COLLECTION, without: frozenset[str] = frozenset()
+) -> dict[str, Spec]:
     """Return the definition of each variable, but for some roles and playbooks. A playbook's counts before a role's."""
     found: dict[str, Spec] = {}
-    for role in sorted(set(os.listdir(os.path.join(collection, "roles"))) - without):
+    for role in sorted(
+        set(os.listdir(os.path.join(collection, "roles"))) - without
+    ):
         for options_of_entry in role_specs(role, collection).values():
             found.update(options_of_entry)
     for playbook, own in playbook_specs(collection).items():
@@ -105,7 +117,11 @@ def variables(collection: str = COLLECTION, without: frozenset[str] = frozenset(
 def variables_of_run(collection: str = COLLECTION) -> dict[str, Spec]:
     """Return the definition of each variable that a user may give a run."""
     found = variables(collection, WITHOUT_RUN)
-    return {name: spec for name, spec in found.items() if name not in SET_BY_PLAYBOOKS}
+    return {
+        name: spec
+        for name, spec in found.items()
+        if name not in SET_BY_PLAYBOOKS
+    }
 
 
 def is_given(value: object) -> bool:
@@ -113,7 +129,9 @@ def is_given(value: object) -> bool:
     return value is not None and value != ""
 
 
-def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterator[str]:
+def problems(
+    values: Mapping[str, Any], collection: str = COLLECTION
+) -> Iterator[str]:
     """Find the values that no run can use; each yields its variable, the value, and what is allowed instead."""
     definitions = variables_of_run(collection)
     for name in sorted(definitions.keys() & values.keys()):
@@ -122,7 +140,9 @@ def problems(values: Mapping[str, Any], collection: str = COLLECTION) -> Iterato
             continue
         why = why_not(spec, value) or options.beyond_limits(name, value)
         if why:
-            shown = "the value given" if spec.get("no_log") else f"{value!r:.80}"
+            shown = (
+                "the value given" if spec.get("no_log") else f"{value!r:.80}"
+            )
             yield f"{name} cannot be {shown}: {why}"
     if is_given(values.get(JOURNEY)):
         yield from problems_of_journey(values)
@@ -133,12 +153,19 @@ def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
     operations = values[JOURNEY]
     if operations != [] and not is_true(values.get(DATAPLANE)):
         yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
-    on_volume = [operation for operation in options.WITH_VOLUME if operation in operations]
+    on_volume = [
+        operation
+        for operation in options.WITH_VOLUME
+        if operation in operations
+    ]
     if not on_volume:
         return
     if values.get("stackproof_volume") == "none":
         yield f"{JOURNEY} has {on_volume[0]}, which needs a volume, and stackproof_volume is none"
-    if values.get("stackproof_attach") == "root" and "reattach_volume" in on_volume:
+    if (
+        values.get("stackproof_attach") == "root"
+        and "reattach_volume" in on_volume
+    ):
         yield f"{JOURNEY} has reattach_volume, and stackproof_attach is root: no server can do without its root disk"
 
 
@@ -168,19 +195,29 @@ def why_not_inside(spec: Spec, value: Any) -> str | None:
     """Return why a part of a dictionary or of a list does not fit; None if all do."""
     kind = spec.get("type")
     if kind == "dict" and "options" in spec:
-        return first(why_not_key(spec["options"], key, part) for key, part in value.items())
+        return first(
+            why_not_key(spec["options"], key, part)
+            for key, part in value.items()
+        )
     if kind == "list" and "elements" in spec:
         # A definition without options leaves the keys of its dictionaries to the module.
-        keys = {name: spec[name] for name in ("options", "choices") if name in spec}
+        keys = {
+            name: spec[name] for name in ("options", "choices") if name in spec
+        }
         element = {"type": spec["elements"], **keys}
-        return first(why_not(element, item, f"{item!r:.40}") for item in validation.check_type_list(value))
+        return first(
+            why_not(element, item, f"{item!r:.40}")
+            for item in validation.check_type_list(value)
+        )
     return None
 
 
 def why_not_key(known: Mapping[str, Spec], key: str, value: Any) -> str | None:
     if key not in known:
         return f"it has no key {key!r}; its keys are {', '.join(known)}"
-    return why_not(known[key], value, f"its {key}") if is_given(value) else None
+    return (
+        why_not(known[key], value, f"its {key}") if is_given(value) else None
+    )
 
 
 def not_of_type(kind: str, value: Any) -> str | None:
@@ -205,7 +242,9 @@ def first(reasons: Iterable[str | None]) -> str | None:
 
 def option_of(variable: str, role: str) -> str:
     """Return the name of the option of a role's module that takes a variable."""
-    return OTHER_OPTIONS.get(variable) or variable.removeprefix(PREFIX).removeprefix(f"{role}_")
+    return OTHER_OPTIONS.get(variable) or variable.removeprefix(
+        PREFIX
+    ).removeprefix(f"{role}_")
 
 
 @functools.cache
@@ -213,7 +252,10 @@ def options_of_task(path: str, module: str) -> dict[str, str]:
     """Return option to variable for a task in a file of the collection: none unless its module has its role's name."""
     place = os.path.relpath(os.path.realpath(path), COLLECTION)
     entry = os.path.splitext(os.path.basename(place))[0]
-    if place != os.path.join("roles", module, "tasks", f"{entry}.yml") or module in TASKS_NAME_OPTIONS:
+    if (
+        place != os.path.join("roles", module, "tasks", f"{entry}.yml")
+        or module in TASKS_NAME_OPTIONS
+    ):
         return {}
     variables = role_specs(module).get(entry, {})
     return {
@@ -224,7 +266,9 @@ def options_of_task(path: str, module: str) -> dict[str, str]:
     }
 
 
-def options_given(path: str, module: str, value_of: Callable[[str], Any]) -> dict[str, Any]:
+def options_given(
+    path: str, module: str, value_of: Callable[[str], Any]
+) -> dict[str, Any]:
     """Return the options that a task takes from variables. value_of returns the value of a variable."""
     given = {}
     for option, variable in options_of_task(path, module).items():

@@ -41,7 +41,9 @@ def alone(directory: str) -> Iterator[str]:
 
 
 def mark(folder: str, name: str) -> None:
-    os.close(os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY, 0o600))
+    os.close(
+        os.open(os.path.join(folder, name), os.O_CREAT | os.O_WRONLY, 0o600)
+    )
 
 
 def unmark(folder: str, name: str) -> None:
@@ -71,5 +73,7 @@ def until(attempt: Callable[[], Answer | None]) -> tuple[Answer, float]:
     while (answer := attempt()) is None:
         time.sleep(LOOK)
         if os.getppid() != parent:
-            raise AnsibleActionFail("the playbook ended while the target waited for its turn")
+            raise AnsibleActionFail(
+                "the playbook ended while the target waited for its turn"
+            )
     return answer, round(time.monotonic() - begun, 3)

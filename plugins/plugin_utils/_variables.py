@@ -16,8 +16,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from ansible_collections.stackproof.provision.plugins.module_utils._record.words import listed
-from ansible_collections.stackproof.provision.plugins.plugin_utils._specs import COLLECTION, PREFIX
+from ansible_collections.stackproof.provision.plugins.module_utils._record.words import (
+    listed,
+)
+from ansible_collections.stackproof.provision.plugins.plugin_utils._specs import (
+    COLLECTION,
+    PREFIX,
+)
 
 WORD = re.compile(rb"\bstackproof_\w+")
 # The folders of a role that use variables. The others hold programs, data and words.
@@ -81,7 +86,9 @@ def files_below(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in names)
 
 
-def unknown_variables(given: Iterable[str], known: Collection[str], defined: Collection[str]) -> list[Unknown]:
+def unknown_variables(
+    given: Iterable[str], known: Collection[str], defined: Collection[str]
+) -> list[Unknown]:
     """Find the names with our prefix that are not known, each with the defined variable that is most like it."""
     names = {name for name in given if name.startswith(PREFIX)} - set(known)
     return [Unknown(name, nearest(name, defined)) for name in sorted(names)]
@@ -89,13 +96,17 @@ def unknown_variables(given: Iterable[str], known: Collection[str], defined: Col
 
 def nearest(name: str, defined: Collection[str]) -> str | None:
     endings = [candidate.removeprefix(PREFIX) for candidate in defined]
-    alike = difflib.get_close_matches(name.removeprefix(PREFIX), endings, n=1, cutoff=ALIKE)
+    alike = difflib.get_close_matches(
+        name.removeprefix(PREFIX), endings, n=1, cutoff=ALIKE
+    )
     return PREFIX + alike[0] if alike else None
 
 
 def misspelt(unknown: Iterable[Unknown]) -> Iterator[str]:
     """Report the names that are probably misspelt, all of them in one question."""
-    found = {variable.name: variable.meant for variable in unknown if variable.meant}
+    found = {
+        variable.name: variable.meant for variable in unknown if variable.meant
+    }
     if found:
         meant = list(dict.fromkeys(filter(None, found.values())))
         yield f"unknown {named(list(found))}: did you mean {listed(meant, MOST_NAMED)}?"
@@ -103,7 +114,10 @@ def misspelt(unknown: Iterable[Unknown]) -> Iterator[str]:
 
 def refusal(problems: Iterable[str]) -> str | None:
     """Return the text that refuses variables; None if there are no problems with them."""
-    texts = [problem if problem.endswith("?") else f"{problem}." for problem in problems]
+    texts = [
+        problem if problem.endswith("?") else f"{problem}."
+        for problem in problems
+    ]
     return " ".join([*texts, f"{ALL_OF_THEM}."]) if texts else None
 
 
@@ -117,4 +131,6 @@ def warning(unknown: Iterable[Unknown]) -> str | None:
 
 
 def named(names: list[str]) -> str:
-    return f"variable{'s' if len(names) > 1 else ''} {listed(names, MOST_NAMED)}"
+    return (
+        f"variable{'s' if len(names) > 1 else ''} {listed(names, MOST_NAMED)}"
+    )

@@ -13,18 +13,24 @@ import json
 import os
 
 import yaml
-from ansible_collections.stackproof.provision.plugins.plugin_utils._specs import COLLECTION
+from ansible_collections.stackproof.provision.plugins.plugin_utils._specs import (
+    COLLECTION,
+)
 
 
 def collection_version(folder: str = COLLECTION) -> str | None:
     """Return the version of the collection: an installed one has it in another file than a clone."""
     try:
-        with open(os.path.join(folder, "MANIFEST.json"), encoding="utf-8") as stream:
+        with open(
+            os.path.join(folder, "MANIFEST.json"), encoding="utf-8"
+        ) as stream:
             return str(json.load(stream)["collection_info"]["version"])
     except FileNotFoundError:
         pass
     try:
-        with open(os.path.join(folder, "galaxy.yml"), encoding="utf-8") as stream:
+        with open(
+            os.path.join(folder, "galaxy.yml"), encoding="utf-8"
+        ) as stream:
             return str(yaml.safe_load(stream)["version"])
     except FileNotFoundError:
         return None

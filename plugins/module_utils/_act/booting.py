@@ -40,25 +40,36 @@ def proof_of(run: Run, paths: str = "") -> JsonObject:
     nonces = guest.nonces(run.id, run.record.started)
     script = guest.user_data(nonces.user_data) + paths
     return {
-        "metadata": {"stackproof_run": run.id, "stackproof_nonce": nonces.metadata},
+        "metadata": {
+            "stackproof_run": run.id,
+            "stackproof_nonce": nonces.metadata,
+        },
         "user_data": base64.b64encode(script.encode()).decode(),
     }
 
 
 def make_server(
-    stage: Stage[Any], kind: str, request: JsonObject, headers: Mapping[str, Any], host: str | None = None
+    stage: Stage[Any],
+    kind: str,
+    request: JsonObject,
+    headers: Mapping[str, Any],
+    host: str | None = None,
 ) -> Named:
     """Make a server of the run. request: the body of the request, with its name. host: that the user has chosen."""
     nova, name = stage.cloud.compute, request["server"]["name"]
     options = {"microversion": HOST_SINCE} if host else {}
 
     def make() -> Named:
-        answer = nova.post("/servers", json=request, headers=headers, **options)
+        answer = nova.post(
+            "/servers", json=request, headers=headers, **options
+        )
         return Named(answer_of(answer)["server"]["id"], name)
 
     def find() -> Any:
         # A listing by name matches patterns, so the name is compared again.
-        listed = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))["servers"]
+        listed = answer_of(nova.get("/servers", params={"name": f"^{name}$"}))[
+            "servers"
+        ]
         return first_named(name, map(Named.from_json, listed))
 
     try:
@@ -90,16 +101,24 @@ def wait_until_active(stage: Stage[Any], server: Named) -> JsonObject:
     def look() -> Look:
         found = servers.read(nova, server.id)
         if found["status"] == "ERROR":
-            raise failed_build(server.name, found.get("fault") or {}, stage.details.request_id)
+            raise failed_build(
+                server.name, found.get("fault") or {}, stage.details.request_id
+            )
         return found["status"] == "ACTIVE", servers.state_of(found), found
 
-    active: JsonObject = stage.wait(f"the server {server.name} to be active", look)
+    active: JsonObject = stage.wait(
+        f"the server {server.name} to be active", look
+    )
     return active
 
 
 def ports_of(stage: Stage[Any], server: Named) -> list[Any]:
     """Return the ports of a server. A cloud that ignores the filter lists those of others, too."""
-    return [port for port in stage.cloud.network.ports(device_id=server.id) if port.device_id == server.id]
+    return [
+        port
+        for port in stage.cloud.network.ports(device_id=server.id)
+        if port.device_id == server.id
+    ]
 
 
 def describe(server: JsonObject, ports: Iterable[Any]) -> Server:

@@ -18,6 +18,16 @@ MOST_NAMED = 10
 
 def not_found(kind: str, name: str, resources: Iterable[Any]) -> StageError:
     """Return the error about a name that the cloud does not have. resources: those that it has, each with a name."""
-    names = sorted({resource.name for resource in resources if resource.name and isinstance(resource.name, str)})
+    names = sorted(
+        {
+            resource.name
+            for resource in resources
+            if resource.name and isinstance(resource.name, str)
+        }
+    )
     offered = listed(names, MOST_NAMED) or "none"
-    return StageError("not_found", f"the cloud has no {kind} {name}; it has {offered}", resource=name)
+    return StageError(
+        "not_found",
+        f"the cloud has no {kind} {name}; it has {offered}",
+        resource=name,
+    )

@@ -22,7 +22,11 @@ def console_pace(waited: float) -> float:
 
 
 def read_console(nova: Any, server_id: str) -> str:
-    answer = nova.post(f"/servers/{server_id}/action", json={"os-getConsoleOutput": {}}, repeat=True)
+    answer = nova.post(
+        f"/servers/{server_id}/action",
+        json={"os-getConsoleOutput": {}},
+        repeat=True,
+    )
     if answer.status_code == 404:
         return ""  # the guest has not been started yet, or keeps no console
     output: str = answer_of(answer)["output"] or ""

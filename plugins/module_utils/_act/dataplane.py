@@ -129,7 +129,9 @@ def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
     """Return the ports to knock at, by the rules of a security group for what comes in over IPv4."""
     opened = [ports_of(rule) for rule in rules if lets_in_tcp(rule)]
     first_open = opened[0].start if opened else None
-    first_shut = next((port for port in SHUT_PORTS if not is_in_any(port, opened)), None)
+    first_shut = next(
+        (port for port in SHUT_PORTS if not is_in_any(port, opened)), None
+    )
     return Doors(first_open, first_shut)
 
 
@@ -140,7 +142,9 @@ def lets_in_tcp(rule: Mapping[str, Any]) -> bool:
 
 def ports_of(rule: Mapping[str, Any]) -> range:
     """Return the ports that a rule opens; all of them if it names none."""
-    return range(rule["port_range_min"] or 1, (rule["port_range_max"] or LAST_PORT) + 1)
+    return range(
+        rule["port_range_min"] or 1, (rule["port_range_max"] or LAST_PORT) + 1
+    )
 
 
 def is_in_any(port: int, ranges: Iterable[range]) -> bool:
@@ -151,7 +155,9 @@ def steps_of(errand: Errand) -> list[str]:
     """Return the lines of the script that come after those about the size of packets."""
     doors = errand.doors or Doors(None, None)
     knocks = [("open", doors.open), ("shut", doors.shut)]
-    steps = [f"  knock {port} {name}" for name, port in knocks if port is not None]
+    steps = [
+        f"  knock {port} {name}" for name, port in knocks if port is not None
+    ]
     if errand.name:
         steps.append(errand.name.command)
     return [*steps, "  login"] if errand.key_pair else steps
@@ -167,7 +173,9 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
     """Return what a guest is to run after its own proof."""
     values = {
         "FUNCTIONS": functions_for(errand),
-        "VOLUME": handover.script(guest_name, errand.volume) if errand.volume else "",
+        "VOLUME": handover.script(guest_name, errand.volume)
+        if errand.volume
+        else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
         "PEER": errand.peer,
@@ -186,12 +194,22 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
 def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
     """Return what one of the run's guests is to try, by the ports and the security group of its network stage."""
     network = stage.details_of(StageName.NETWORK, NetworkDetails)
-    peers = network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
-    peer = next((address for address in peers or () if ":" not in address), None)
+    peers = (
+        network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
+    )
+    peer = next(
+        (address for address in peers or () if ":" not in address), None
+    )
     if peer is None:
         message = "the ports of the guests have no IPv4 addresses"
-        raise StageError("invalid", message, hint="Run the stage network with dataplane, on a network with IPv4.")
-    return Errand(peer, doors_for(stage), resolving.given(stage.params["dataplane_name"]))
+        raise StageError(
+            "invalid",
+            message,
+            hint="Run the stage network with dataplane, on a network with IPv4.",
+        )
+    return Errand(
+        peer, doors_for(stage), resolving.given(stage.params["dataplane_name"])
+    )
 
 
 def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
@@ -211,11 +229,20 @@ def opens(stage: Stage[Any], port: int) -> bool:
     group = stage.resource("security_group")
     if group is None:
         return True
-    return is_in_any(port, [ports_of(rule) for rule in rules_of(stage, group) if lets_in_tcp(rule)])
+    return is_in_any(
+        port,
+        [
+            ports_of(rule)
+            for rule in rules_of(stage, group)
+            if lets_in_tcp(rule)
+        ],
+    )
 
 
 def rules_of(stage: Stage[Any], group: Resource) -> list[Any]:
-    rules = stage.cloud.network.security_group_rules(security_group_id=group.id)
+    rules = stage.cloud.network.security_group_rules(
+        security_group_id=group.id
+    )
     # A cloud that ignores the filter lists the rules of others, too.
     return [rule for rule in rules if rule["security_group_id"] == group.id]
 
@@ -236,7 +263,9 @@ class Shown:
 
     @property
     def failed(self) -> bool:
-        return any(check.status == CheckStatus.FAILED for check in checks_of(self))
+        return any(
+            check.status == CheckStatus.FAILED for check in checks_of(self)
+        )
 
 
 def read(console: str, guest: str, nonce: str) -> Shown:
@@ -244,19 +273,31 @@ def read(console: str, guest: str, nonce: str) -> Shown:
     lines: dict[str, Mapping[str, Any]] = {}
     for line in lines_of(console, nonce):
         check = line.get("check")
-        if line.get("guest") == guest and isinstance(check, str) and len(lines) < MOST_LINES:
+        if (
+            line.get("guest") == guest
+            and isinstance(check, str)
+            and len(lines) < MOST_LINES
+        ):
             lines.setdefault(check, line)
     return Shown(guest, lines)
 
 
 def losses(console: str, nonce: str) -> list[int]:
     """Return how many packets the second guest missed before each of its signs of life."""
-    return [int(number(line.get("lost")) or 0) for line in lines_of(console, nonce) if line.get("check") == "watch"]
+    return [
+        int(number(line.get("lost")) or 0)
+        for line in lines_of(console, nonce)
+        if line.get("check") == "watch"
+    ]
 
 
 def checks_of(shown: Shown) -> tuple[PathCheck, ...]:
     """Return the checks that a guest has made, in their order."""
-    made = [READERS[name](shown.guest, line) for name, line in shown.lines.items() if name in READERS]
+    made = [
+        READERS[name](shown.guest, line)
+        for name, line in shown.lines.items()
+        if name in READERS
+    ]
     return tuple(made)
 
 
@@ -265,37 +306,63 @@ def of_ping(guest: str, line: Mapping[str, Any]) -> PathCheck:
     status = CheckStatus.OK if answers else CheckStatus.FAILED
     text = f"{answers:.0f} of {PINGS} packets were answered"
     seconds = None if took is None else took / 1000
-    return PathCheck("ping", guest, other(guest), status, text, seconds, answers, PINGS)
+    return PathCheck(
+        "ping", guest, other(guest), status, text, seconds, answers, PINGS
+    )
 
 
 def of_size(guest: str, line: Mapping[str, Any]) -> PathCheck:
     mtu, largest = number(line.get("mtu")), number(line.get("largest"))
     if mtu is None or largest is None:
-        return PathCheck("size", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not know its MTU")
+        return PathCheck(
+            "size",
+            guest,
+            other(guest),
+            CheckStatus.UNREADABLE,
+            "the guest does not know its MTU",
+        )
     is_whole = largest >= mtu
     text = f"packets of {largest:.0f} bytes pass, as its interface sends them"
     if not is_whole:
         text = f"packets over {largest:.0f} bytes are lost; its interface sends {mtu:.0f}"
     status = CheckStatus.OK if is_whole else CheckStatus.FAILED
-    return PathCheck("size", guest, other(guest), status, text, None, largest, mtu)
+    return PathCheck(
+        "size", guest, other(guest), status, text, None, largest, mtu
+    )
 
 
 def of_open(guest: str, line: Mapping[str, Any]) -> PathCheck:
     took = seconds_between(line)
     if took is None:
-        return PathCheck("open", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not say how long it took")
+        return PathCheck(
+            "open",
+            guest,
+            other(guest),
+            CheckStatus.UNREADABLE,
+            "the guest does not say how long it took",
+        )
     port, is_answered = number(line.get("port")) or 0, answered(line, took)
     text = f"TCP port {port:.0f}, which the security group opens, {'answers' if is_answered else 'does not answer'}"
-    return PathCheck("open", guest, other(guest), passed(is_answered), text, took, port)
+    return PathCheck(
+        "open", guest, other(guest), passed(is_answered), text, took, port
+    )
 
 
 def of_shut(guest: str, line: Mapping[str, Any]) -> PathCheck:
     took = seconds_between(line)
     if took is None:
-        return PathCheck("shut", guest, other(guest), CheckStatus.UNREADABLE, "the guest does not say how long it took")
+        return PathCheck(
+            "shut",
+            guest,
+            other(guest),
+            CheckStatus.UNREADABLE,
+            "the guest does not say how long it took",
+        )
     port, is_silent = number(line.get("port")) or 0, not answered(line, took)
     text = f"TCP port {port:.0f}, which the security group does not open, {'is silent' if is_silent else 'answers'}"
-    return PathCheck("shut", guest, other(guest), passed(is_silent), text, took, port)
+    return PathCheck(
+        "shut", guest, other(guest), passed(is_silent), text, took, port
+    )
 
 
 def answered(line: Mapping[str, Any], took: float) -> bool:
@@ -303,7 +370,13 @@ def answered(line: Mapping[str, Any], took: float) -> bool:
     return took < ANSWERED_WITHIN_S or bool(number(line.get("joined")))
 
 
-READERS = {"ping": of_ping, "size": of_size, "open": of_open, "shut": of_shut, resolving.CHECK: resolving.check_of}
+READERS = {
+    "ping": of_ping,
+    "size": of_size,
+    "open": of_open,
+    "shut": of_shut,
+    resolving.CHECK: resolving.check_of,
+}
 
 
 # What all of it means
@@ -320,7 +393,10 @@ def is_decided(shown: Mapping[str, Shown]) -> bool:
 
 def progress(shown: Mapping[str, Shown]) -> str:
     """Return how far both guests are, in a few words."""
-    return ", ".join(f"{name}: {' '.join(found.lines) or 'nothing yet'}" for name, found in shown.items())
+    return ", ".join(
+        f"{name}: {' '.join(found.lines) or 'nothing yet'}"
+        for name, found in shown.items()
+    )
 
 
 KINDS = {

@@ -37,14 +37,32 @@ PATTERNS = [
         ("lease", r'"step": "lease".*"address": "(?P<value>[\d.]+)"'),
         ("lease", r"udhcpc: lease of (?P<value>[\d.]+) obtained"),
         ("lease", r"bound to (?P<value>[\d.]+)"),
-        ("lease", r"ci-info: \|\s*(?!lo\b)\S+\s*\|\s*True\s*\|\s*(?P<value>\d+\.[\d.]+)\s*\|"),
+        (
+            "lease",
+            r"ci-info: \|\s*(?!lo\b)\S+\s*\|\s*True\s*\|\s*(?P<value>\d+\.[\d.]+)\s*\|",
+        ),
         ("no_lease", r'"step": "no_lease"'),
-        ("no_lease", r"udhcpc: no lease|No DHCPOFFERS received|No working leases"),
-        ("no_metadata", r'"step": "no_metadata".*"reason": "(?P<value>[^"]*)"'),
-        ("no_metadata", r"Calling 'http://169\.254\.169\.254\S*' failed \[[^]]*\]: (?P<value>.*)"),
+        (
+            "no_lease",
+            r"udhcpc: no lease|No DHCPOFFERS received|No working leases",
+        ),
+        (
+            "no_metadata",
+            r'"step": "no_metadata".*"reason": "(?P<value>[^"]*)"',
+        ),
+        (
+            "no_metadata",
+            r"Calling 'http://169\.254\.169\.254\S*' failed \[[^]]*\]: (?P<value>.*)",
+        ),
         ("no_metadata", r"(?P<value>failed to read iid from metadata)"),
-        ("lease_request", r'"step": "dhcp_start"|udhcpc: sending discover|udhcpc: broadcasting discover|DHCPDISCOVER'),
-        ("no_user_data", r'"step": "no_user_data".*"reason": "(?P<value>[^"]*)"'),
+        (
+            "lease_request",
+            r'"step": "dhcp_start"|udhcpc: sending discover|udhcpc: broadcasting discover|DHCPDISCOVER',
+        ),
+        (
+            "no_user_data",
+            r'"step": "no_user_data".*"reason": "(?P<value>[^"]*)"',
+        ),
     )
 ]
 NO_ROUTE = re.compile("no route to host|network is unreachable", re.IGNORECASE)
@@ -77,7 +95,11 @@ HINTS = {
 
 def as_name(value: Any) -> str | None:
     """Return the name of a step, or None if it is not one word."""
-    return value if isinstance(value, str) and STEP_NAME.fullmatch(value) else None
+    return (
+        value
+        if isinstance(value, str) and STEP_NAME.fullmatch(value)
+        else None
+    )
 
 
 def as_text(value: Any) -> str | None:
@@ -92,7 +114,11 @@ def as_words(value: Any) -> str | None:
 
 def as_count(value: Any) -> int | None:
     """Return a whole number of things or bytes, or a status, or None for anything else."""
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_COUNT
+    is_count = (
+        isinstance(value, int)
+        and not isinstance(value, bool)
+        and 0 <= value < LARGEST_COUNT
+    )
     return value if is_count else None
 
 
@@ -138,11 +164,16 @@ class Finding(NamedTuple):
 def nonces(run_id: str, started: float) -> Nonces:
     """Return the nonces of a run. Every stage of the run gets the same ones."""
     began = iso_of(started)
-    return Nonces(metadata=nonce("metadata", run_id, began), user_data=nonce("user_data", run_id, began))
+    return Nonces(
+        metadata=nonce("metadata", run_id, began),
+        user_data=nonce("user_data", run_id, began),
+    )
 
 
 def nonce(name: str, run_id: str, started: str) -> str:
-    return hashlib.sha256(f"{name} {run_id} {started}".encode()).hexdigest()[:32]
+    return hashlib.sha256(f"{name} {run_id} {started}".encode()).hexdigest()[
+        :32
+    ]
 
 
 def user_data(nonce: str) -> str:
@@ -176,7 +207,9 @@ class Reading:
         for sign, pattern in PATTERNS:
             match = pattern.search(line)
             if match:
-                self.signs[sign] = as_words(match.groupdict().get("value")) or True
+                self.signs[sign] = (
+                    as_words(match.groupdict().get("value")) or True
+                )
         self.read_proof(line)
 
     def read_step(self, line: str) -> None:
@@ -194,8 +227,12 @@ class Reading:
     def read_metadata(self, record: dict[str, Any]) -> None:
         """Note the server that the metadata is about, and the nonce in it. An odd value does not replace a good one."""
         meta = record.get("meta")
-        nonce = meta.get("stackproof_nonce") if isinstance(meta, dict) else None
-        values = fields_of({"uuid": record.get("uuid"), "nonce": nonce}, METADATA_FIELDS)
+        nonce = (
+            meta.get("stackproof_nonce") if isinstance(meta, dict) else None
+        )
+        values = fields_of(
+            {"uuid": record.get("uuid"), "nonce": nonce}, METADATA_FIELDS
+        )
         self.uuid = values.get("uuid", self.uuid)
         self.nonce = values.get("nonce", self.nonce)
 
@@ -211,9 +248,15 @@ class Reading:
                 user_data=as_text(record.get("user_data")),
                 metadata=as_text(record.get("metadata")),
             )
-        if self.own is not None and self.own.user_data == self.wanted.user_data:
+        if (
+            self.own is not None
+            and self.own.user_data == self.wanted.user_data
+        ):
             self.user_data = True
-        if self.wanted.metadata in (self.own and self.own.metadata, self.nonce):
+        if self.wanted.metadata in (
+            self.own and self.own.metadata,
+            self.nonce,
+        ):
             self.metadata = True
 
     def report(self, lines: int) -> GuestReport:
@@ -247,13 +290,17 @@ def object_in(line: str, pattern: re.Pattern[str]) -> dict[str, Any]:
 
 def fields_of(record: dict[str, Any], readers: Readers) -> dict[str, Any]:
     """Return the fields of a record that have a value of their kind."""
-    values = {name: reader(record.get(name)) for name, reader in readers.items()}
+    values = {
+        name: reader(record.get(name)) for name, reader in readers.items()
+    }
     return {name: value for name, value in values.items() if value is not None}
 
 
 def is_stranded(seen: GuestReport) -> bool:
     """Return whether the guest has an address, and reports that nothing routes to its metadata."""
-    return bool(seen.lease) and NO_ROUTE.search(str(seen.no_metadata)) is not None
+    return (
+        bool(seen.lease) and NO_ROUTE.search(str(seen.no_metadata)) is not None
+    )
 
 
 def is_proved(seen: GuestReport) -> bool:
@@ -285,7 +332,11 @@ def progress(seen: GuestReport) -> str:
         return f"lease of {seen.lease}"
     if seen.steps:
         return seen.steps[-1].step
-    return f"{seen.lines} lines on the console" if seen.lines else "no console output"
+    return (
+        f"{seen.lines} lines on the console"
+        if seen.lines
+        else "no console output"
+    )
 
 
 def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
@@ -293,13 +344,21 @@ def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
     if not seen.lines:
         kind, message = "no_console", "its console shows nothing"
     elif is_wrong(seen, server_id, wanted):
-        owner = f", that of {seen.uuid}" if is_of_another(seen, server_id) else ""
-        kind, message = "wrong_metadata", f"the guest was given metadata that is not its own{owner}"
+        owner = (
+            f", that of {seen.uuid}" if is_of_another(seen, server_id) else ""
+        )
+        kind, message = (
+            "wrong_metadata",
+            f"the guest was given metadata that is not its own{owner}",
+        )
     elif seen.user_data:
         kind, message = finding_of_user_data(seen)
     elif seen.metadata:
         reason = because(seen.no_user_data)
-        kind, message = "no_user_data", f"the guest read its metadata, but did not run its user data{reason}"
+        kind, message = (
+            "no_user_data",
+            f"the guest read its metadata, but did not run its user data{reason}",
+        )
     else:
         kind, message = finding_of_network(seen)
     return Finding(kind, message, HINTS[kind])
@@ -308,20 +367,35 @@ def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
 def finding_of_user_data(seen: GuestReport) -> tuple[str, str]:
     """Return what is missing of a guest that has run its user data."""
     if not (seen.own and seen.own.metadata):
-        return "no_metadata", "the guest runs its user data, perhaps from a config drive, but gets no metadata"
+        return (
+            "no_metadata",
+            "the guest runs its user data, perhaps from a config drive, but gets no metadata",
+        )
     # The user data came the same way, so the service answers, but its metadata lacks this run's nonce.
-    return "wrong_metadata", "the guest read its user data, but no metadata of this run"
+    return (
+        "wrong_metadata",
+        "the guest read its user data, but no metadata of this run",
+    )
 
 
 def finding_of_network(seen: GuestReport) -> tuple[str, str]:
     """Return what is missing of a guest that has read nothing."""
     if seen.no_metadata:
-        return "no_metadata", f"the guest got no metadata{because(seen.no_metadata)}"
+        return (
+            "no_metadata",
+            f"the guest got no metadata{because(seen.no_metadata)}",
+        )
     if seen.lease:
-        return "no_metadata", f"the guest has a lease of {seen.lease}, but shows no metadata"
+        return (
+            "no_metadata",
+            f"the guest has a lease of {seen.lease}, but shows no metadata",
+        )
     if seen.no_lease or seen.lease_request:
         return "no_lease", "the guest asked for a lease and got none"
-    return "no_proof", f"its console has {seen.lines} lines, and none is about a lease or metadata"
+    return (
+        "no_proof",
+        f"its console has {seen.lines} lines, and none is about a lease or metadata",
+    )
 
 
 def because(reason: Any) -> str:

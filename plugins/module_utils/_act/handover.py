@@ -102,7 +102,11 @@ def check(stage: Stage[Any], nonce: str, first: str, second: str) -> PathCheck:
 def why_not(stage: Stage[Any], attach: str | None) -> str:
     if not stage.params["dataplane_volume"]:
         return "stackproof_dataplane_volume is false"
-    return "it is the root disk of the first guest" if attach == "root" else "the run has none"
+    return (
+        "it is the root disk of the first guest"
+        if attach == "root"
+        else "the run has none"
+    )
 
 
 def unwritten(line: Line) -> str:
@@ -112,15 +116,25 @@ def unwritten(line: Line) -> str:
 
 
 def inapplicable(reason: str) -> PathCheck:
-    return PathCheck(CHECK, FIRST, SECOND, CheckStatus.NOT_APPLICABLE, f"no volume was handed over: {reason}")
+    return PathCheck(
+        CHECK,
+        FIRST,
+        SECOND,
+        CheckStatus.NOT_APPLICABLE,
+        f"no volume was handed over: {reason}",
+    )
 
 
-def hand_over(stage: Stage[Any], volume: Resource, giver: str, taker: str) -> None:
+def hand_over(
+    stage: Stage[Any], volume: Resource, giver: str, taker: str
+) -> None:
     volumes.detach(stage, giver, volume)
     volumes.attach(stage, taker, volume)
 
 
-def await_line(stage: Stage[Any], nonce: str, server: str, guest: str, name: str) -> Line:
+def await_line(
+    stage: Stage[Any], nonce: str, server: str, guest: str, name: str
+) -> Line:
     """Return what a guest shows once it has written to the volume, or read it."""
     nova = stage.cloud.compute
 
@@ -129,10 +143,14 @@ def await_line(stage: Stage[Any], nonce: str, server: str, guest: str, name: str
         return line is not None, "nothing yet" if line is None else name, line
 
     try:
-        found: Line = stage.wait(f"the {guest} guest to show what it has {name}", look, console_pace)
+        found: Line = stage.wait(
+            f"the {guest} guest to show what it has {name}", look, console_pace
+        )
     except DeadlinePassed:
         hint = "Read its console: openstack console log show. Look for the volume's id in the log of nova-compute."
-        message = f"the {guest} guest did not show what it has {name} on the volume"
+        message = (
+            f"the {guest} guest did not show what it has {name} on the volume"
+        )
         raise StageError("volume_unread", message, hint=hint) from None
     return found
 

@@ -53,7 +53,9 @@ class Traveller:
     def act(self, action: str, body: Any = None, **options: Any) -> Any:
         """Ask Nova for an action, and return its answer."""
         self.stage.begin(f"asking for {action} of the server {self.name}")
-        answer = self.nova.post(f"/servers/{self.id}/action", json={action: body}, **options)
+        answer = self.nova.post(
+            f"/servers/{self.id}/action", json={action: body}, **options
+        )
         # The action is known by it, also if it fails later.
         self.request_id = answer.headers.get("x-openstack-request-id")
         return answer_of(answer)
@@ -64,14 +66,22 @@ class Traveller:
         def look() -> Look:
             server = servers.read(self.nova, self.id)
             if server["status"] == "ERROR":
-                raise failed_operation(self.name, server.get("fault"), self.request_id)
-            is_done = server["status"] in statuses and not servers.is_busy(server)
+                raise failed_operation(
+                    self.name, server.get("fault"), self.request_id
+                )
+            is_done = server["status"] in statuses and not servers.is_busy(
+                server
+            )
             return is_done, servers.state_of(server), server
 
-        found: JsonObject = self.stage.wait(f"the server {self.name} to be {' or '.join(statuses)}", look)
+        found: JsonObject = self.stage.wait(
+            f"the server {self.name} to be {' or '.join(statuses)}", look
+        )
         return found
 
-    def act_until(self, action: str, *statuses: str, body: Any = None, **options: Any) -> JsonObject:
+    def act_until(
+        self, action: str, *statuses: str, body: Any = None, **options: Any
+    ) -> JsonObject:
         """Ask Nova for an action, and return the server once it has one of these states."""
         self.act(action, body, **options)
         return self.wait(*statuses)
@@ -81,13 +91,20 @@ class Traveller:
         if self.before.get("hostId") != after.get("hostId"):
             return
         events = servers.events_of(self.nova, self.id, self.request_id)
-        result = next((event.event for event in events if event.result == "Error"), None)
+        result = next(
+            (event.event for event in events if event.result == "Error"), None
+        )
         reason = f", as {result} failed" if result else ""
         message = f"the server {self.name} stayed on its host{reason}"
-        hint = (
-            f"Look for {self.request_id} in the logs of nova-conductor, nova-scheduler and nova-compute of both hosts."
+        logs = "nova-conductor, nova-scheduler and nova-compute of both hosts"
+        hint = f"Look for {self.request_id} in the logs of {logs}."
+        raise StageError(
+            "not_moved",
+            message,
+            resource=self.name,
+            request_id=self.request_id,
+            hint=hint,
         )
-        raise StageError("not_moved", message, resource=self.name, request_id=self.request_id, hint=hint)
 
 
 def reboot(server: Traveller) -> None:
@@ -125,10 +142,17 @@ def snapshot(server: Traveller) -> None:
     name = f"{stage.run.mark}-snapshot"
 
     def make() -> Named:
-        answer = server.act("createImage", {"name": name}, microversion=SNAPSHOT_SINCE)
+        answer = server.act(
+            "createImage", {"name": name}, microversion=SNAPSHOT_SINCE
+        )
         return Named(answer["image_id"], name)
 
-    image = stage.create("snapshot", name, make, lambda: first_named(name, glance.images(name=name)))
+    image = stage.create(
+        "snapshot",
+        name,
+        make,
+        lambda: first_named(name, glance.images(name=name)),
+    )
     images.wait_until_active(stage, image)
     server.wait("ACTIVE")
 
@@ -137,17 +161,25 @@ def rebuild(server: Traveller) -> None:
     """Build the server again from its own image."""
     image = server.stage.resource("image")
     if image is None:
-        raise StageError("invalid", "there is no image to rebuild from", hint="Run the stage image of this run first.")
+        raise StageError(
+            "invalid",
+            "there is no image to rebuild from",
+            hint="Run the stage image of this run first.",
+        )
     server.act_until("rebuild", "ACTIVE", body={"imageRef": image.id})
 
 
 def resize(server: Traveller) -> None:
-    server.act_until("resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)})
+    server.act_until(
+        "resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)}
+    )
     server.act_until("confirmResize", "ACTIVE")
 
 
 def resize_revert(server: Traveller) -> None:
-    server.act_until("resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)})
+    server.act_until(
+        "resize", "VERIFY_RESIZE", body={"flavorRef": other_flavor(server)}
+    )
     server.act_until("revertResize", "ACTIVE")
 
 
@@ -161,7 +193,9 @@ def migrate(server: Traveller) -> None:
 def live_migrate(server: Traveller) -> None:
     """Move the server while it runs."""
     body = {"host": None, "block_migration": "auto"}
-    after = server.act_until("os-migrateLive", "ACTIVE", body=body, microversion=LIVE_SINCE)
+    after = server.act_until(
+        "os-migrateLive", "ACTIVE", body=body, microversion=LIVE_SINCE
+    )
     server.must_have_moved(after)
 
 
@@ -190,7 +224,9 @@ def other_flavor(server: Traveller) -> str:
     least = server.stage.details_of(StageName.BOOT, BootDetails).flavor
     if least is None:
         hint = "Run the stage boot of this run first."
-        raise StageError("invalid", "the flavor of the server is not known", hint=hint)
+        raise StageError(
+            "invalid", "the flavor of the server is not known", hint=hint
+        )
     current = server.before["flavor"].get("id")
     fitting = [
         flavor
@@ -202,8 +238,20 @@ def other_flavor(server: Traveller) -> str:
     ]
     if not fitting:
         message = f"no other flavor is at least as large as {least.name}, so the server cannot be resized"
-        raise StageError("not_found", message, hint="Use a smaller flavor for the run, or leave out resize.")
-    chosen = min(fitting, key=lambda flavor: (flavor.ram, flavor.vcpus, flavor.disk, flavor.name))
+        raise StageError(
+            "not_found",
+            message,
+            hint="Use a smaller flavor for the run, or leave out resize.",
+        )
+    chosen = min(
+        fitting,
+        key=lambda flavor: (
+            flavor.ram,
+            flavor.vcpus,
+            flavor.disk,
+            flavor.name,
+        ),
+    )
     return str(chosen.id)
 
 

@@ -77,19 +77,30 @@ class KeyPair:
 
 
 def missing_program() -> str | None:
-    return next((program for program in PROGRAMS if shutil.which(program) is None), None)
+    return next(
+        (program for program in PROGRAMS if shutil.which(program) is None),
+        None,
+    )
 
 
 def key_pair_for(stage: Stage[Any]) -> KeyPair | None:
     """Make the key pair of the run, if somebody can log in with it."""
-    if not (stage.params["dataplane_login"] and stage.resource("floating_ip")) or missing_program():
+    if (
+        not (stage.params["dataplane_login"] and stage.resource("floating_ip"))
+        or missing_program()
+    ):
         return None
     name = f"{stage.run.mark}-key-pair"
     public_key = make_key(stage.run.login_key)
     nova = stage.cloud.compute
 
     def make() -> Named:
-        answer_of(nova.post("/os-keypairs", json={"keypair": {"name": name, "public_key": public_key}}))
+        answer_of(
+            nova.post(
+                "/os-keypairs",
+                json={"keypair": {"name": name, "public_key": public_key}},
+            )
+        )
         return Named(name, name)
 
     def find() -> Any:
@@ -105,14 +116,35 @@ def make_key(path: str) -> str:
     """Make a private key, which only this user can read, and return its public key. One that is there is used."""
     if not os.path.exists(path):
         # Servers and clients of the last ten years have this kind.
-        run(["ssh-keygen", "-q", "-t", "ecdsa", "-b", "256", "-N", "", "-C", "", "-f", path])
+        run(
+            [
+                "ssh-keygen",
+                "-q",
+                "-t",
+                "ecdsa",
+                "-b",
+                "256",
+                "-N",
+                "",
+                "-C",
+                "",
+                "-f",
+                path,
+            ]
+        )
         with contextlib.suppress(FileNotFoundError):
             os.unlink(f"{path}.pub")
     done = run(["ssh-keygen", "-y", "-f", path])
     match = PUBLIC_KEY.match(done.stdout)
     if match is None:
-        message = f"ssh-keygen made no key: {words_of(done.stderr, LONGEST_ANSWER)}"
-        raise StageError("invalid", message, hint="stackproof_dataplane_login=false leaves out the login.")
+        message = (
+            f"ssh-keygen made no key: {words_of(done.stderr, LONGEST_ANSWER)}"
+        )
+        raise StageError(
+            "invalid",
+            message,
+            hint="stackproof_dataplane_login=false leaves out the login.",
+        )
     return match[0]
 
 
@@ -130,15 +162,22 @@ def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
     )
 
 
-def check(stage: Stage[Any], nonce: str, server: str, is_open: bool) -> PathCheck:
+def check(
+    stage: Stage[Any], nonce: str, server: str, is_open: bool
+) -> PathCheck:
     """Return whether the client logs in to the first guest. is_open: whether the security group opens the port."""
     address = stage.details_of(StageName.NETWORK, NetworkDetails).floating_ip
     if address is None:
-        return inapplicable("the run has no floating IP, at which the client reaches the guest")
+        return inapplicable(
+            "the run has no floating IP, at which the client reaches the guest"
+        )
     reason = why_not(stage, is_open)
     if reason:
         return inapplicable(reason)
-    line = line_of(read_console(stage.cloud.compute, server), FIRST, CHECK, nonce) or {}
+    line = (
+        line_of(read_console(stage.cloud.compute, server), FIRST, CHECK, nonce)
+        or {}
+    )
     user = str(line.get("user"))
     if not USER.fullmatch(user):
         return inapplicable("no user of the guest has the key pair")
@@ -153,11 +192,17 @@ def why_not(stage: Stage[Any], is_open: bool) -> str | None:
         return f"this machine has no program {program}"
     if not is_open:
         return f"the security group does not open TCP port {PORT}"
-    return None if os.path.exists(stage.run.login_key) else "the stage boot has made no key pair"
+    return (
+        None
+        if os.path.exists(stage.run.login_key)
+        else "the stage boot has made no key pair"
+    )
 
 
 def inapplicable(reason: str) -> PathCheck:
-    return PathCheck(CHECK, CLIENT, FIRST, CheckStatus.NOT_APPLICABLE, f"no login: {reason}")
+    return PathCheck(
+        CHECK, CLIENT, FIRST, CheckStatus.NOT_APPLICABLE, f"no login: {reason}"
+    )
 
 
 def log_in(stage: Stage[Any], user: str, address: str) -> PathCheck:
@@ -172,14 +217,30 @@ def log_in(stage: Stage[Any], user: str, address: str) -> PathCheck:
         return last.status is CheckStatus.OK, last.text, None
 
     with contextlib.suppress(DeadlinePassed):
-        wait_until(f"a login as {user} at {address}", look, Deadline(PATIENCE), stage.waits, lambda _text: None)
+        wait_until(
+            f"a login as {user} at {address}",
+            look,
+            Deadline(PATIENCE),
+            stage.waits,
+            lambda _text: None,
+        )
     return last
 
 
 def command(key: str, user: str, address: str) -> list[str]:
     """Return the command that logs in, and asks the guest for its name."""
     options = [f"-o{option}" for option in OPTIONS]
-    return ["ssh", "-T", "-F", "/dev/null", "-i", key, *options, f"{user}@{address}", "uname -n"]
+    return [
+        "ssh",
+        "-T",
+        "-F",
+        "/dev/null",
+        "-i",
+        key,
+        *options,
+        f"{user}@{address}",
+        "uname -n",
+    ]
 
 
 def attempt(words: Sequence[str], user: str) -> PathCheck:
@@ -190,8 +251,17 @@ def attempt(words: Sequence[str], user: str) -> PathCheck:
         text = f"no login as {user}: no end after {COMMAND_SECONDS} s"
         return PathCheck(CHECK, CLIENT, FIRST, CheckStatus.FAILED, text)
     if done.returncode != 0:
-        reason = words_of(" ".join(done.stderr.split()), LONGEST_ANSWER) or f"ssh ended with {done.returncode}"
-        return PathCheck(CHECK, CLIENT, FIRST, CheckStatus.FAILED, f"no login as {user}: {reason}")
+        reason = (
+            words_of(" ".join(done.stderr.split()), LONGEST_ANSWER)
+            or f"ssh ended with {done.returncode}"
+        )
+        return PathCheck(
+            CHECK,
+            CLIENT,
+            FIRST,
+            CheckStatus.FAILED,
+            f"no login as {user}: {reason}",
+        )
     name = words_of(done.stdout.strip(), LONGEST_ANSWER)
     text = f"logged in as {user} with the key pair of the run; the guest calls itself {name}"
     seconds = round(time.monotonic() - started, 6)

@@ -12,29 +12,52 @@ from typing import Any
 from .stage import Named, Stage
 
 
-def make_marked(stage: Stage[Any], kind: str, listing: Callable[..., Iterable[Any]], make: Callable[..., Any]) -> Any:
+def make_marked(
+    stage: Stage[Any],
+    kind: str,
+    listing: Callable[..., Iterable[Any]],
+    make: Callable[..., Any],
+) -> Any:
     """Make a resource with this run's mark. listing finds it again by its name."""
     name = f"{stage.run.mark}-{kind.replace('_', '-')}"
     return stage.create(
-        kind, name, lambda: make(name=name, description=stage.run.mark), lambda: first_named(name, listing(name=name))
+        kind,
+        name,
+        lambda: make(name=name, description=stage.run.mark),
+        lambda: first_named(name, listing(name=name)),
     )
 
 
 def first_named(name: str, resources: Iterable[Any]) -> Any:
     """Return the first resource of a name, or None. A cloud that ignores the filter lists those of others, too."""
-    return next((resource for resource in resources if resource.name == name), None)
+    return next(
+        (resource for resource in resources if resource.name == name), None
+    )
 
 
-def make_router(stage: Stage[Any], subnet_id: str, external_id: str | None = None) -> Any:
+def make_router(
+    stage: Stage[Any], subnet_id: str, external_id: str | None = None
+) -> Any:
     """Make a router on the subnet. To the external network it needs a gateway, but none for the guests' metadata."""
     neutron = stage.cloud.network
-    gateway = {"external_gateway_info": {"network_id": external_id}} if external_id else {}
-    router = make_marked(stage, "router", neutron.routers, lambda **marks: neutron.create_router(**gateway, **marks))
+    gateway = (
+        {"external_gateway_info": {"network_id": external_id}}
+        if external_id
+        else {}
+    )
+    router = make_marked(
+        stage,
+        "router",
+        neutron.routers,
+        lambda **marks: neutron.create_router(**gateway, **marks),
+    )
     add_interface(stage, "router_interface", router, subnet_id)
     return router
 
 
-def add_interface(stage: Stage[Any], kind: str, router: Any, subnet_id: str) -> None:
+def add_interface(
+    stage: Stage[Any], kind: str, router: Any, subnet_id: str
+) -> None:
     """Connect a router to a subnet.
 
     Neutron has no resource for an interface, but deletes neither router nor subnet before it is removed.
@@ -46,7 +69,11 @@ def add_interface(stage: Stage[Any], kind: str, router: Any, subnet_id: str) -> 
     def find() -> Named | None:
         ports = neutron.ports(device_id=router.id)
         own = [port for port in ports if port.device_id == router.id]
-        return interface if any(is_on_subnet(port, subnet_id) for port in own) else None
+        return (
+            interface
+            if any(is_on_subnet(port, subnet_id) for port in own)
+            else None
+        )
 
     def make() -> Named:
         neutron.add_interface_to_router(router, subnet_id=subnet_id)

@@ -41,10 +41,14 @@ LARGEST_VOLUME = 2**31 - 1
 
 def ipv4_range(value: Any) -> None:
     if ":" in str(value):
-        raise ValueError("it is not an IPv4 range, and the guest's proof goes over IPv4")
+        raise ValueError(
+            "it is not an IPv4 range, and the guest's proof goes over IPv4"
+        )
     network = ipaddress.IPv4Network(value)
     if network.prefixlen > LONGEST_PREFIX:
-        raise ValueError(f"it has {network.num_addresses} addresses; a range of /{LONGEST_PREFIX} is the smallest")
+        raise ValueError(
+            f"it has {network.num_addresses} addresses; a range of /{LONGEST_PREFIX} is the smallest"
+        )
 
 
 def addresses(value: Any) -> None:
@@ -60,19 +64,28 @@ def number(value: Any, least: int, most: int) -> None:
 
 
 def rules(value: Any) -> None:
-    if not isinstance(value, list) or not all(isinstance(rule, dict) and rule.get("protocol") for rule in value):
+    if not isinstance(value, list) or not all(
+        isinstance(rule, dict) and rule.get("protocol") for rule in value
+    ):
         raise ValueError("it is not a list of rules with a protocol")
     for rule in value:
         if set(rule) - {"protocol", "port"}:
-            raise ValueError("a rule has a protocol and a port, and nothing else")
+            raise ValueError(
+                "a rule has a protocol and a port, and nothing else"
+            )
         if rule.get("port") is not None:
             number(rule["port"], 1, 65535)
 
 
 def timeouts(value: Any) -> None:
     for part, seconds in value.items():
-        if seconds not in (None, "") and not 0 < float(seconds) <= LONGEST_TIMEOUT:
-            raise ValueError(f"its {part} is not a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week")
+        if (
+            seconds not in (None, "")
+            and not 0 < float(seconds) <= LONGEST_TIMEOUT
+        ):
+            raise ValueError(
+                f"its {part} is not a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week"
+            )
 
 
 def host_name(value: Any) -> None:
@@ -97,10 +110,16 @@ LIMITS: dict[str, Callable[[Any], None]] = {
     "stackproof_network_rules": rules,
     "stackproof_tcp_port": functools.partial(number, least=1, most=65535),
     "stackproof_dataplane_name": host_name,
-    "stackproof_volume_size": functools.partial(number, least=1, most=LARGEST_VOLUME),
+    "stackproof_volume_size": functools.partial(
+        number, least=1, most=LARGEST_VOLUME
+    ),
     "stackproof_image_file": readable_file,
-    "stackproof_image_min_disk": functools.partial(number, least=0, most=LARGEST_VOLUME),
-    "stackproof_image_min_ram": functools.partial(number, least=0, most=LARGEST_VOLUME),
+    "stackproof_image_min_disk": functools.partial(
+        number, least=0, most=LARGEST_VOLUME
+    ),
+    "stackproof_image_min_ram": functools.partial(
+        number, least=0, most=LARGEST_VOLUME
+    ),
     "stackproof_timeouts": timeouts,
 }
 
@@ -119,7 +138,16 @@ def beyond_limits(name: str, value: Any) -> str | None:
 def check(values: Mapping[str, Any]) -> None:
     """Refuse the first value, by its variable, that a stage cannot use; an empty one stands for the default."""
     for name, value in values.items():
-        why = beyond_limits(name, value) if value is not None and value != "" else None
+        why = (
+            beyond_limits(name, value)
+            if value is not None and value != ""
+            else None
+        )
         if why:
             hint = "docs/variables.md says which values it takes."
-            raise StageError("invalid", f"{name} cannot be {value!r:.80}: {why}", resource=name, hint=hint)
+            raise StageError(
+                "invalid",
+                f"{name} cannot be {value!r:.80}: {why}",
+                resource=name,
+                hint=hint,
+            )

@@ -21,7 +21,9 @@ FORBIDDEN = re.compile(r"not permitted|permission denied", re.IGNORECASE)
 
 
 def answered(text: str, started: float) -> Attempt:
-    return Attempt(AttemptStatus.ANSWERED, text, round(time.monotonic() - started, 6))
+    return Attempt(
+        AttemptStatus.ANSWERED, text, round(time.monotonic() - started, 6)
+    )
 
 
 def silent(text: str) -> Attempt:
@@ -39,7 +41,9 @@ def tcp(address: str, port: int, wait: float = WAIT) -> Attempt:
         with socket.create_connection((address, port), wait):
             return answered(f"port {port} is open", started)
     except ConnectionRefusedError:
-        return answered(f"port {port} is closed, which the guest itself said", started)
+        return answered(
+            f"port {port} is closed, which the guest itself said", started
+        )
     except OSError as exc:
         return silent(f"port {port}: {exc}")
 
@@ -61,7 +65,9 @@ def ping(address: str) -> Attempt:
     except FileNotFoundError:
         return unreadable("this machine has no program ping")
     except OSError as exc:
-        return unreadable(f"this machine does not run its program ping: {exc.strerror}")
+        return unreadable(
+            f"this machine does not run its program ping: {exc.strerror}"
+        )
     if done.returncode == 0:
         return answered("echo reply", started)
     if FORBIDDEN.search(done.stderr):
@@ -76,4 +82,11 @@ def mac_of(address: str, table: str = "/proc/net/arp") -> str | None:
             entries = [line.split() for line in stream]
     except OSError:
         return None
-    return next((entry[3].lower() for entry in entries[1:] if entry[0] == address and entry[2] != "0x0"), None)
+    return next(
+        (
+            entry[3].lower()
+            for entry in entries[1:]
+            if entry[0] == address and entry[2] != "0x0"
+        ),
+        None,
+    )

@@ -71,8 +71,18 @@ def of_first_guest(stage: Stage[Any]) -> Name | None:
     if port is None or stage.resource("second_network"):
         return None
     assigned = stage.cloud.network.get_port(port.id).dns_assignment or ()
-    names = [Name(entry["fqdn"].rstrip("."), entry["ip_address"]) for entry in assigned]
-    return next((name for name in names if HOST_NAME.fullmatch(name.text) and is_ipv4(name.address)), None)
+    names = [
+        Name(entry["fqdn"].rstrip("."), entry["ip_address"])
+        for entry in assigned
+    ]
+    return next(
+        (
+            name
+            for name in names
+            if HOST_NAME.fullmatch(name.text) and is_ipv4(name.address)
+        ),
+        None,
+    )
 
 
 def is_ipv4(address: Any) -> bool:
@@ -85,29 +95,45 @@ def is_ipv4(address: Any) -> bool:
 
 def unasked(source: str) -> PathCheck:
     """Return the check of a guest that has no name to ask for."""
-    return inapplicable(source, None, "the cloud names no guest there, and stackproof_dataplane_name is not set")
+    return inapplicable(
+        source,
+        None,
+        "the cloud names no guest there, and stackproof_dataplane_name is not set",
+    )
 
 
 def inapplicable(source: str, target: str | None, reason: str) -> PathCheck:
-    return PathCheck(CHECK, source, target, CheckStatus.NOT_APPLICABLE, f"no name was resolved: {reason}")
+    return PathCheck(
+        CHECK,
+        source,
+        target,
+        CheckStatus.NOT_APPLICABLE,
+        f"no name was resolved: {reason}",
+    )
 
 
 def check_of(source: str, line: Line) -> PathCheck:
     """Return what a guest shows of a name."""
-    name, wanted, asker, resolvers, by, found = [guest.as_words(line.get(field)) or "" for field in FIELDS]
+    name, wanted, asker, resolvers, by, found = [
+        guest.as_words(line.get(field)) or "" for field in FIELDS
+    ]
     target = other(source) if wanted else None
     resolvers = in_words(resolvers)
     if not resolvers:
         return inapplicable(source, target, "DHCP gave the guest no resolver")
     if not asker:
-        return inapplicable(source, target, "the guest has neither nslookup nor getent")
+        return inapplicable(
+            source, target, "the guest has neither nslookup nor getent"
+        )
     holds = bool(found) and wanted in ("", found)
     text = f"{name} resolves to {found} by {in_words(by)}"
     if not found:
         text = f"{name} does not resolve by {resolvers}"
     elif not holds:
         text = f"{text}, and not to {wanted}"
-    return PathCheck(CHECK, source, target, passed(holds), text, seconds_between(line))
+    return PathCheck(
+        CHECK, source, target, passed(holds), text, seconds_between(line)
+    )
 
 
 def in_words(addresses: str) -> str:

@@ -33,7 +33,14 @@ def lines_of(console: str, nonce: str) -> Iterator[dict[str, Any]]:
 def line_of(console: str, guest: str, check: str, nonce: str) -> Line | None:
     """Return the first line of a guest about a check; None if its console has none."""
     lines = lines_of(console, nonce)
-    return next((line for line in lines if (line.get("guest"), line.get("check")) == (guest, check)), None)
+    return next(
+        (
+            line
+            for line in lines
+            if (line.get("guest"), line.get("check")) == (guest, check)
+        ),
+        None,
+    )
 
 
 def filled(script: str, values: Mapping[str, object]) -> str:
@@ -53,7 +60,11 @@ def passed(holds: bool) -> CheckStatus:
 
 def number(value: Any) -> float | None:
     """Return a number that a guest has written, or None for anything else."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 1e9
+    is_number = (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and 0 <= value < 1e9
+    )
     return float(value) if is_number else None
 
 

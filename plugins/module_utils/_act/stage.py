@@ -58,7 +58,14 @@ class Named:
 class Stage(Generic[D]):
     """One stage at work. Its calls, waits, resources and details become the record."""
 
-    def __init__(self, name: StageName, run: Run, params: Mapping[str, Any], details: D, check: bool = False) -> None:
+    def __init__(
+        self,
+        name: StageName,
+        run: Run,
+        params: Mapping[str, Any],
+        details: D,
+        check: bool = False,
+    ) -> None:
         self.name = name
         self.run = run
         self.params = params
@@ -78,7 +85,9 @@ class Stage(Generic[D]):
     def cloud(self) -> Any:
         """The connection, made at its first use: a stage with nothing to do sends no request."""
         if self._cloud is None:
-            self._cloud = connection.connect(self.params, self.calls, self.samples, self.deadline)
+            self._cloud = connection.connect(
+                self.params, self.calls, self.samples, self.deadline
+            )
             if self.name != StageName.AUTH:
                 token_cache.take(self.run.token_path, self._cloud.session.auth)
         return self._cloud
@@ -97,7 +106,11 @@ class Stage(Generic[D]):
 
     def details_of(self, name: StageName, kind: type[T]) -> T:
         """Return what an earlier stage of the run knows; nothing if it has not begun."""
-        return codec.from_json(kind, self.run.record.stage_or_skipped(name).details, f"{name}.details")
+        return codec.from_json(
+            kind,
+            self.run.record.stage_or_skipped(name).details,
+            f"{name}.details",
+        )
 
     def resource(self, kind: str) -> Resource | None:
         """Return the first resource of a kind that a stage of the run has made or chosen."""
@@ -105,11 +118,20 @@ class Stage(Generic[D]):
 
     def use(self, kind: str, resource: Any, made: bool = False) -> Any:
         """Record a resource that this run works with."""
-        if not isinstance(resource.id, str) or not isinstance(resource.name, (str, type(None))):
+        if not isinstance(resource.id, str) or not isinstance(
+            resource.name, (str, type(None))
+        ):
             message = f"the answer has the id {resource.id!r:.80} and the name {resource.name!r:.80}"
-            raise StageError("malformed", f"{self.doing}: {message}, which no service gives")
-        used = Resource(kind=kind, id=resource.id, name=resource.name, created=made)
-        if not any((other.kind, other.id) == (kind, used.id) for other in self.resources):
+            raise StageError(
+                "malformed", f"{self.doing}: {message}, which no service gives"
+            )
+        used = Resource(
+            kind=kind, id=resource.id, name=resource.name, created=made
+        )
+        if not any(
+            (other.kind, other.id) == (kind, used.id)
+            for other in self.resources
+        ):
             self.resources.append(used)
         return resource
 
@@ -133,11 +155,15 @@ class Stage(Generic[D]):
         if not ledger.is_id(kind, resource.id):
             # It is still begun in the ledger: the cleanup looks for its name.
             message = f"the answer has the id {resource.id!r:.80}, which no service gives"
-            raise StageError("malformed", f"{self.doing}: {message}", resource=name)
+            raise StageError(
+                "malformed", f"{self.doing}: {message}", resource=name
+            )
         if resource.name != name:
             # Somebody else's must neither be used nor removed.
             message = f"the answer is about {resource.name!r:.80}, which this run has not asked for"
-            raise StageError("malformed", f"{self.doing}: {message}", resource=name)
+            raise StageError(
+                "malformed", f"{self.doing}: {message}", resource=name
+            )
 
     def _make(self, kind: str, name: str, make: Make, find: Make) -> Any:
         try:
@@ -153,7 +179,9 @@ class Stage(Generic[D]):
                 raise
             self.run.ledger.write(ledger.LOST, kind, name)
             hangs = session.may_still_take_effect(exc)
-            resource = self._find_lost(name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK)
+            resource = self._find_lost(
+                name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK
+            )
             if resource is None and hangs:
                 raise
         return resource or make()
@@ -166,11 +194,22 @@ class Stage(Generic[D]):
             time.sleep(1)
             resource = find()
             if resource is not None:
-                self.details = replace(self.details, found_without_answer=(*self.details.found_without_answer, name))
+                self.details = replace(
+                    self.details,
+                    found_without_answer=(
+                        *self.details.found_without_answer,
+                        name,
+                    ),
+                )
                 return resource
         return None
 
-    def wait(self, what: str, look: Callable[[], Look], pace: Callable[[float], float] = waiting.usual_pace) -> Any:
+    def wait(
+        self,
+        what: str,
+        look: Callable[[], Look],
+        pace: Callable[[float], float] = waiting.usual_pace,
+    ) -> Any:
         """Look until it is done. Until the deadline, a look without an answer is a state as well."""
 
         def patient_look() -> Look:
@@ -183,11 +222,17 @@ class Stage(Generic[D]):
 
         self.doing = f"waiting for {what}"
         say = self.say if not self.check else lambda _text: None
-        return waiting.wait_until(what, patient_look, self.deadline, self.waits, say, pace)
+        return waiting.wait_until(
+            what, patient_look, self.deadline, self.waits, say, pace
+        )
 
-    def record(self, status: StageStatus, failure: Failure | None = None) -> StageRecord:
+    def record(
+        self, status: StageStatus, failure: Failure | None = None
+    ) -> StageRecord:
         """Return the stage as it is now, without the secrets that a cloud may have put into its texts."""
-        endpoints = connection.known_endpoints(self._cloud) if self._cloud else []
+        endpoints = (
+            connection.known_endpoints(self._cloud) if self._cloud else []
+        )
         record = StageRecord(
             stage=self.name,
             status=status,
@@ -223,7 +268,11 @@ def check_texts(options: Mapping[str, Any]) -> None:
         try:
             json.dumps(value, ensure_ascii=False, default=str).encode()
         except UnicodeEncodeError:
-            raise StageError("invalid", f"{name} is not text in UTF-8: {value!a:.80}", resource=name) from None
+            raise StageError(
+                "invalid",
+                f"{name} is not text in UTF-8: {value!a:.80}",
+                resource=name,
+            ) from None
 
 
 def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
@@ -250,7 +299,10 @@ def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
 
 def write_unfinished(stage: Stage[D]) -> None:
     """Write the record that stays if the process dies."""
-    unfinished = StageError("interrupted", f"the stage {stage.name} began and did not come to its end")
+    unfinished = StageError(
+        "interrupted",
+        f"the stage {stage.name} began and did not come to its end",
+    )
     stage.run.put_stage(stage.record(StageStatus.FAILED, unfinished.failure))
 
 
@@ -259,12 +311,23 @@ def written(stage: Stage[D], record: StageRecord) -> StageRecord:
     try:
         stage.run.put_stage(record)
     except (OSError, StageError) as exc:
-        record = replace(record, status=StageStatus.FAILED, error=failure_of(exc, "writing run.json"))
+        record = replace(
+            record,
+            status=StageStatus.FAILED,
+            error=failure_of(exc, "writing run.json"),
+        )
     stage.say(f"{record.status} after {record.duration_s:.1f} s")
     return record
 
 
-def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any], timeout: float, **rules: Any) -> None:
+def run_stage(
+    name: StageName,
+    act: Act[D],
+    details: D,
+    options: dict[str, Any],
+    timeout: float,
+    **rules: Any,
+) -> None:
     """Be the main function of a stage's module. details: what the stage knows at its beginning, nothing."""
     module = AnsibleModule(
         argument_spec={
@@ -281,9 +344,15 @@ def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any],
         module.fail_json(msg=missing_required_lib("openstacksdk"))
     trace = None
     with failing(module, f"{name}: opening {module.params['run_dir']}"):
-        run = Run.imagined(module.params["run_dir"]) if module.check_mode else Run(module.params["run_dir"])
+        run = (
+            Run.imagined(module.params["run_dir"])
+            if module.check_mode
+            else Run(module.params["run_dir"])
+        )
         stage = Stage(name, run, module.params, details, module.check_mode)
-        with contextlib.nullcontext() if module.check_mode else run.beside(name):
+        with (
+            contextlib.nullcontext() if module.check_mode else run.beside(name)
+        ):
             record = finished_record(run, name)
             if record is None:
                 record, trace = perform(stage, act)
@@ -291,7 +360,12 @@ def run_stage(name: StageName, act: Act[D], details: D, options: dict[str, Any],
     if record.status == StageStatus.FAILED:
         # The whole record is in run.json: here it would bury the message.
         message = f"{name}: {sentence(result['error'])}"
-        module.fail_json(msg=message, exception=trace, changed=stage.changed, error=result["error"])
+        module.fail_json(
+            msg=message,
+            exception=trace,
+            changed=stage.changed,
+            error=result["error"],
+        )
     module.exit_json(changed=stage.changed, record=result)
 
 
@@ -300,5 +374,7 @@ def finished_record(run: Run, name: StageName) -> StageRecord | None:
     record = run.stage(name)
     if record is None or run.record.finished is not None:
         return record
-    is_interrupted = record.error is not None and record.error.kind == "interrupted"
+    is_interrupted = (
+        record.error is not None and record.error.kind == "interrupted"
+    )
     return None if is_interrupted else record

@@ -28,7 +28,9 @@ def attach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
     stage.begin(f"attaching the volume {volume.name}")
     if not is_attached(nova, server_id, volume):
         body = {"volumeAttachment": {"volumeId": volume.id}}
-        answer_of(nova.post(f"/servers/{server_id}/os-volume_attachments", json=body))
+        answer_of(
+            nova.post(f"/servers/{server_id}/os-volume_attachments", json=body)
+        )
     # Nova reserves the volume before it answers: available means that it gave up.
     wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
 
@@ -36,7 +38,9 @@ def attach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
 def detach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
     stage.begin(f"detaching the volume {volume.name}")
     nova = stage.cloud.compute
-    answer_of(nova.delete(f"/servers/{server_id}/os-volume_attachments/{volume.id}"))
+    answer_of(
+        nova.delete(f"/servers/{server_id}/os-volume_attachments/{volume.id}")
+    )
     wait_until(stage, volume, AVAILABLE)
 
     # Cinder has it back a moment before Nova forgets it.
@@ -48,7 +52,9 @@ def detach(stage: Stage[Any], server_id: str, volume: Resource) -> None:
 
 
 def is_attached(nova: Any, server_id: str, volume: Resource) -> bool:
-    attached = servers.read(nova, server_id)["os-extended-volumes:volumes_attached"]
+    attached = servers.read(nova, server_id)[
+        "os-extended-volumes:volumes_attached"
+    ]
     return volume.id in [attached_volume["id"] for attached_volume in attached]
 
 
@@ -58,14 +64,30 @@ def extend(stage: Stage[Any], volume: Resource) -> None:
     stage.begin(f"extending the volume {volume.name}")
     size = cinder.get_volume(volume.id).size + 1
     body = {"os-extend": {"new_size": size}}
-    answer_of(cinder.post(f"/volumes/{volume.id}/action", json=body, microversion=EXTEND_SINCE))
+    answer_of(
+        cinder.post(
+            f"/volumes/{volume.id}/action",
+            json=body,
+            microversion=EXTEND_SINCE,
+        )
+    )
     extended = wait_until(stage, volume, IN_USE)
     if extended.size != size:
         message = f"the volume {volume.name} has {extended.size} GB after its extension, not {size}"
-        raise StageError("service", message, resource=volume.name, hint=hint_for("cinder-volume"))
+        raise StageError(
+            "service",
+            message,
+            resource=volume.name,
+            hint=hint_for("cinder-volume"),
+        )
 
 
-def wait_until(stage: Stage[Any], volume: Resource, status: str, given_up: str | None = None) -> Any:
+def wait_until(
+    stage: Stage[Any],
+    volume: Resource,
+    status: str,
+    given_up: str | None = None,
+) -> Any:
     """Return the volume once it has a status. given_up: the status that means that it will not come to that."""
     cinder = stage.cloud.block_storage
 
@@ -73,10 +95,17 @@ def wait_until(stage: Stage[Any], volume: Resource, status: str, given_up: str |
         current = cinder.get_volume(volume.id)
         if current.status.startswith("error") or current.status == given_up:
             message = f"the volume {volume.name} is {current.status}, not {MEANING[status]}"
-            raise StageError("service", message, resource=volume.name, hint=hint_for("nova-compute and cinder-volume"))
+            raise StageError(
+                "service",
+                message,
+                resource=volume.name,
+                hint=hint_for("nova-compute and cinder-volume"),
+            )
         return current.status == status, current.status, current
 
-    return stage.wait(f"the volume {volume.name} to be {status.replace('-', ' ')}", look)
+    return stage.wait(
+        f"the volume {volume.name} to be {status.replace('-', ' ')}", look
+    )
 
 
 def hint_for(services: str) -> str:

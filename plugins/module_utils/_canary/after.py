@@ -40,16 +40,27 @@ def conclude(settings: Settings) -> None:
     found, unread = None, None
     try:
         # What is not in the history is not removed, so it has all runs that may be kept.
-        found = digests.read(runs, max(digests.MOST, settings.keep_passed + settings.keep_failed))
+        found = digests.read(
+            runs,
+            max(digests.MOST, settings.keep_passed + settings.keep_failed),
+        )
     except (StageError, OSError) as exc:
         unread = exc
     sweeps = list(sweeps_of(runs))
-    current = newest_of_slices((sweep for _directory, sweep in sweeps), settings.slices)
-    text = metrics_of_slices(runs, current) if settings.slices else metrics_of_last(runs, found)
+    current = newest_of_slices(
+        (sweep for _directory, sweep in sweeps), settings.slices
+    )
+    text = (
+        metrics_of_slices(runs, current)
+        if settings.slices
+        else metrics_of_last(runs, found)
+    )
     if text:
         publish(with_stuck(text, runs), settings.metrics)
     spared = chain.from_iterable(sweep.targets for sweep in current)
-    remove_old_runs(settings, found or [], {target.run_id for target in spared})
+    remove_old_runs(
+        settings, found or [], {target.run_id for target in spared}
+    )
     remove_old_sweeps(runs, sweeps, spared=current)
     if found:
         history.write_of(found[-digests.MOST :], runs, settings.templates)
@@ -76,7 +87,9 @@ def newest_of_slices(sweeps: Iterable[Sweep], count: int) -> list[Sweep]:
     return list(newest.values())
 
 
-def metrics_of_last(runs: str, found: Sequence[RunDigest] | None) -> str | None:
+def metrics_of_last(
+    runs: str, found: Sequence[RunDigest] | None
+) -> str | None:
     """Return the metrics of the last run, as it has written them; None if there are none, or they cannot be read.
 
     found: the runs of the history, or None if it cannot be read.
@@ -96,7 +109,9 @@ def metrics_in(path: str) -> str | None:
 
 def last_of(runs: str, found: Sequence[RunDigest] | None) -> str:
     """Return the name of the last run, by the link to it: the clock may have been wrong when an earlier one began."""
-    name = os.path.basename(os.path.realpath(os.path.join(runs, run_module.LATEST)))
+    name = os.path.basename(
+        os.path.realpath(os.path.join(runs, run_module.LATEST))
+    )
     if found is None or any(run.directory == name for run in found):
         return name
     return found[-1].directory
@@ -109,7 +124,9 @@ def metrics_of_slices(runs: str, sweeps: Iterable[Sweep]) -> str | None:
     latest = latest_runs(chain.from_iterable(pairs for _sweep, pairs in found))
     current = []
     for sweep, pairs in found:
-        current.append((sweep, [pair for pair in pairs if latest[pair[0]] is pair[1]]))
+        current.append(
+            (sweep, [pair for pair in pairs if latest[pair[0]] is pair[1]])
+        )
     return metrics_of_sweeps(current) if current else None
 
 
@@ -149,11 +166,20 @@ def publish(text: str, path: str) -> None:
 # Removal of what is old
 
 
-def remove_old_runs(settings: Settings, found: Sequence[RunDigest], spared: Collection[str]) -> None:
+def remove_old_runs(
+    settings: Settings, found: Sequence[RunDigest], spared: Collection[str]
+) -> None:
     """Remove the directories of old runs. Those that passed and the others have numbers of their own to keep."""
     there = names_in(settings.runs).difference(spared)
-    for is_pass, number in ((True, settings.keep_passed), (False, settings.keep_failed)):
-        names = [run.directory for run in found if run.passed == is_pass and run.directory in there]
+    for is_pass, number in (
+        (True, settings.keep_passed),
+        (False, settings.keep_failed),
+    ):
+        names = [
+            run.directory
+            for run in found
+            if run.passed == is_pass and run.directory in there
+        ]
         for name in names[: max(0, len(names) - number)]:
             remove_run(os.path.join(settings.runs, name))
 
@@ -166,14 +192,21 @@ def remove_run(directory: str) -> None:
             shutil.rmtree(directory)
 
 
-def remove_old_sweeps(runs: str, sweeps: Iterable[tuple[str, Sweep]], spared: Collection[Sweep]) -> None:
+def remove_old_sweeps(
+    runs: str, sweeps: Iterable[tuple[str, Sweep]], spared: Collection[Sweep]
+) -> None:
     """Remove the directories of sweeps whose runs are all gone."""
     there = names_in(runs)
     for directory, sweep in sweeps:
-        if sweep not in spared and not any(target.run_id in there for target in sweep.targets):
+        if sweep not in spared and not any(
+            target.run_id in there for target in sweep.targets
+        ):
             with leaving_alone(f"The sweep {directory}"):
                 shutil.rmtree(directory)
 
 
 def names_in(runs: str) -> set[str]:
-    return {os.path.basename(directory) for directory in run_module.run_directories(runs)}
+    return {
+        os.path.basename(directory)
+        for directory in run_module.run_directories(runs)
+    }

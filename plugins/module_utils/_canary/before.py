@@ -40,7 +40,8 @@ def prepare(settings: Settings) -> None:
 
 def interrupt(settings: Settings) -> None:
     """Stop the service in the middle of a run: the processes that watch its runs clean up then, and end."""
-    process = int(os.environ.get("MAINPID") or 0)  # given by systemd, unless the playbook has ended by itself
+    # Given by systemd, unless the playbook has ended by itself
+    process = int(os.environ.get("MAINPID") or 0)
     if process > 1:
         end_process(process)
     for run in unfinished(settings.runs):
@@ -66,12 +67,18 @@ def clean_up(settings: Settings, runs: Iterable[Run]) -> None:
         if left <= 0 or not is_ours(run):
             continue
         say(f"The run {run.id} may have resources in the cloud: cleaning up")
-        words = [*settings.cleanup, "-e", json.dumps({"stackproof_run_dir": run.directory})]
+        words = [
+            *settings.cleanup,
+            "-e",
+            json.dumps({"stackproof_run_dir": run.directory}),
+        ]
         try:
             # No module runs here, which would have a function of its own for commands.
             subprocess.run(words, check=False, timeout=left)  # pylint: disable=ansible-bad-function
         except subprocess.TimeoutExpired:
-            say(f"The cleanup did not end in {left:.0f} s: the next one goes on with it")
+            say(
+                f"The cleanup did not end in {left:.0f} s: the next one goes on with it"
+            )
 
 
 def is_ours(run: Run) -> bool:
@@ -92,7 +99,9 @@ def unfinished(runs: str) -> list[Run]:
 
 def open_runs(runs: str) -> list[Run]:
     """Return the runs that have not ended, or have resources in the cloud, as far as their records can be read."""
-    return runs_in(runs, lambda record: record.finished is None or has_resources(record))
+    return runs_in(
+        runs, lambda record: record.finished is None or has_resources(record)
+    )
 
 
 def take_turn(path: str, count: int) -> None:
@@ -101,9 +110,12 @@ def take_turn(path: str, count: int) -> None:
         turn = json.loads(ledger.own_text(path, LONGEST_TURN))
         number, of = targets.slice_of(turn["stackproof_slice"])
     except (OSError, StageError, *MALFORMED):
-        number, of = 0, count  # the first turn, or a file that something else has written
+        # The first turn, or a file that something else has written
+        number, of = 0, count
     following = number % count + 1 if of == count else 1
-    run_module.write_whole(path, json.dumps({"stackproof_slice": f"{following}/{count}"}) + "\n")
+    run_module.write_whole(
+        path, json.dumps({"stackproof_slice": f"{following}/{count}"}) + "\n"
+    )
 
 
 def end_process(process: int) -> None:

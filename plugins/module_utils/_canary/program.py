@@ -11,7 +11,12 @@ from .._record.errors import StageError
 from . import after, before
 from .service import settings_in
 
-VERBS = {"before": before.prepare, "stop": before.interrupt, "after": after.conclude, "end": before.uninstall}
+VERBS = {
+    "before": before.prepare,
+    "stop": before.interrupt,
+    "after": after.conclude,
+    "end": before.uninstall,
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -22,7 +27,9 @@ def main(arguments: list[str]) -> int:
     try:
         VERBS[verb](settings_in(path))
     except (StageError, OSError, ValueError, KeyError, RecursionError) as exc:
-        sys.stderr.write(f"The canary could not do its work ({verb}, by {path}): {exc}\n")
+        sys.stderr.write(
+            f"The canary could not do its work ({verb}, by {path}): {exc}\n"
+        )
         return 1
     return 0
 

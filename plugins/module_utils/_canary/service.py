@@ -60,10 +60,14 @@ def leaving_alone(what: str) -> Iterator[None]:
     except (StageError, OSError) as exc:
         say(f"{what} is left alone: {exc}")
     except MALFORMED as exc:
-        say(f"{what} is left alone: it is malformed ({type(exc).__name__}: {exc})")
+        say(
+            f"{what} is left alone: it is malformed ({type(exc).__name__}: {exc})"
+        )
 
 
-def runs_in(runs: str, is_wanted: Callable[[Record], bool], but: Collection[str] = ()) -> list[Run]:
+def runs_in(
+    runs: str, is_wanted: Callable[[Record], bool], but: Collection[str] = ()
+) -> list[Run]:
     """Return the wanted runs of a folder, by their records. One that cannot be read is named, and left alone.
 
     but: names of directories that are not read.
@@ -81,4 +85,6 @@ def runs_in(runs: str, is_wanted: Callable[[Record], bool], but: Collection[str]
 
 def has_resources(record: Record) -> bool:
     """Return whether a run still has something in the cloud, as far as its record knows: it was left, or was kept."""
-    return bool(record.leftovers or (record.kept and record.created != record.deleted))
+    return bool(
+        record.leftovers or (record.kept and record.created != record.deleted)
+    )

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from .._model.chain import Chain
 from .._model.record import Record
-from . import dhcp, guest_path, image, metadata, ovn_gateway, ovn_port, ovs_port, ovs_router, server, volume
+from . import (
+    dhcp,
+    guest_path,
+    image,
+    metadata,
+    ovn_gateway,
+    ovn_port,
+    ovs_port,
+    ovs_router,
+    server,
+    volume,
+)
 from .cloud import Cloud
 from .definitions import walk
 
@@ -29,4 +40,8 @@ CHAINS = (
 def walked(record: Record, stage: str) -> tuple[Chain, ...]:
     """Return the chains of a run that failed in a stage."""
     cloud = Cloud(record)
-    return tuple(walk(chain, cloud) for chain in CHAINS if stage in chain.stages and chain.applies(cloud))
+    return tuple(
+        walk(chain, cloud)
+        for chain in CHAINS
+        if stage in chain.stages and chain.applies(cloud)
+    )

@@ -26,7 +26,14 @@ from .._model.facts import (
     SwitchInterface,
 )
 from .._model.host import Host, Unread
-from .._model.instance import ROUTER_INTERFACE, DescribedInstance, GuestPath, Network, Port, ServingPort
+from .._model.instance import (
+    ROUTER_INTERFACE,
+    DescribedInstance,
+    GuestPath,
+    Network,
+    Port,
+    ServingPort,
+)
 from .._model.record import Record
 from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
@@ -39,8 +46,12 @@ AT_WORK = ("running", "on demand")
 # Stand for what was not read, or is not there
 NO_HOST = Host("")
 NO_FACTS = Facts(names=(), addresses=(), zone_s=None, services=())
-NO_NETWORK = Network("", mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=())
-NO_OVN_PORT = OvnPort(logical=None, binding=None, dhcp=None, groups=None, routers=None)
+NO_NETWORK = Network(
+    "", mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=()
+)
+NO_OVN_PORT = OvnPort(
+    logical=None, binding=None, dhcp=None, groups=None, routers=None
+)
 
 T = TypeVar("T")
 
@@ -53,7 +64,16 @@ class Names(dict[str, str]):
 
     def with_known(self, more: Mapping[str, str | None]) -> Names:
         """Return these names with others instead, as far as those are known."""
-        return Names({**self, **{name: value for name, value in more.items() if value is not None}})
+        return Names(
+            {
+                **self,
+                **{
+                    name: value
+                    for name, value in more.items()
+                    if value is not None
+                },
+            }
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +97,11 @@ class Cloud:
 
     @cached_property
     def network(self) -> Network | None:
-        return self.instance.network_of(self.port) if self.instance and self.port else None
+        return (
+            self.instance.network_of(self.port)
+            if self.instance and self.port
+            else None
+        )
 
     @property
     def paths(self) -> tuple[GuestPath, ...]:
@@ -86,7 +110,11 @@ class Cloud:
 
     def host_of_port(self, port: Port) -> str | None:
         """Return the host of a port of one of the guests."""
-        return self.host if port.id == self.port_id else places.second_host_of(self.record)
+        return (
+            self.host
+            if port.id == self.port_id
+            else places.second_host_of(self.record)
+        )
 
     @property
     def network_or_empty(self) -> Network:
@@ -96,12 +124,22 @@ class Cloud:
     @property
     def is_active(self) -> bool:
         """Return whether Nova takes the instance for built, so that all of it must be there."""
-        return self.instance is not None and self.instance.server.status == "ACTIVE"
+        return (
+            self.instance is not None
+            and self.instance.server.status == "ACTIVE"
+        )
 
     @cached_property
     def volume_id(self) -> str | None:
         """Return the first volume of the run."""
-        return next((resource.id for resource in self.record.resources if resource.kind == "volume"), None)
+        return next(
+            (
+                resource.id
+                for resource in self.record.resources
+                if resource.kind == "volume"
+            ),
+            None,
+        )
 
     @cached_property
     def ceph_hosts(self) -> dict[str, Ceph]:
@@ -120,8 +158,14 @@ class Cloud:
     @property
     def origin(self) -> OriginImage | None:
         """Return the image that the instance's disk is cloned from, if possible from a host that could ask for it."""
-        found = [ceph.origin for ceph in self.ceph_hosts.values() if ceph.origin is not None]
-        return min(found, key=lambda origin: origin.exists is None, default=None)
+        found = [
+            ceph.origin
+            for ceph in self.ceph_hosts.values()
+            if ceph.origin is not None
+        ]
+        return min(
+            found, key=lambda origin: origin.exists is None, default=None
+        )
 
     def disk(self, name: str) -> Disk | None:
         """Return the disk of the instance's domain that is an RBD image with a name."""
@@ -139,22 +183,35 @@ class Cloud:
         found: list[Image] = []
         for ceph in self.ceph_hosts.values():
             found.extend(ceph.images or ())
-        found = [image for image in found if f"{image.pool}/{image.name}" == disk.source]
+        found = [
+            image
+            for image in found
+            if f"{image.pool}/{image.name}" == disk.source
+        ]
         return min(found, key=lambda image: image.exists is None, default=None)
 
     @property
     def router_id(self) -> str | None:
         """Return the first router that has an interface on the instance's network; not one whose gateway it is."""
         inner = self.serving(ROUTER_INTERFACE)
-        return next(iter(self.network_or_empty.routers), None) if inner else None
+        return (
+            next(iter(self.network_or_empty.routers), None) if inner else None
+        )
 
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
-        return [port for port in self.network_or_empty.serving if port.owner == owner]
+        return [
+            port
+            for port in self.network_or_empty.serving
+            if port.owner == owner
+        ]
 
     @property
     def wants_dhcp(self) -> bool:
-        return any(subnet.dhcp and subnet.version == 4 for subnet in self.network_or_empty.subnets)
+        return any(
+            subnet.dhcp and subnet.version == 4
+            for subnet in self.network_or_empty.subnets
+        )
 
     @cached_property
     def back_end(self) -> str | None:
@@ -170,7 +227,11 @@ class Cloud:
         known = places.host_of(self.record)
         if known is not None:
             return known
-        failed = {error.host for error in self.record.known_errors if error.own and error.service == "nova-compute"}
+        failed = {
+            error.host
+            for error in self.record.known_errors
+            if error.own and error.service == "nova-compute"
+        }
         return sole(failed)
 
     @cached_property
@@ -202,7 +263,11 @@ class Cloud:
 
     @cached_property
     def stores(self) -> dict[str, Stores]:
-        return {name: host.stores for name, host in self.hosts.items() if host.stores}
+        return {
+            name: host.stores
+            for name, host in self.hosts.items()
+            if host.stores
+        }
 
     @cached_property
     def inventory_names(self) -> dict[str, str]:
@@ -237,13 +302,21 @@ class Cloud:
     @cached_property
     def guest_steps(self) -> set[str]:
         """Return the steps that the guest shows on its console."""
-        guest = self.record.stage_or_skipped(StageName.METADATA).details.get("guest") or {}
+        guest = (
+            self.record.stage_or_skipped(StageName.METADATA).details.get(
+                "guest"
+            )
+            or {}
+        )
         return {step["step"] for step in guest.get("steps") or []}
 
     @property
     def is_of_others(self) -> bool:
         """Return whether the server was made by others, so that its console was not followed."""
-        return self.record.operation is not None or self.record.diagnosis is not None
+        return (
+            self.record.operation is not None
+            or self.record.diagnosis is not None
+        )
 
     @property
     def guest_asked_for_lease(self) -> bool:
@@ -274,7 +347,11 @@ class Cloud:
 
     @cached_property
     def switches(self) -> dict[str, Switch]:
-        return {name: stores.switch for name, stores in self.stores.items() if stores.switch}
+        return {
+            name: stores.switch
+            for name, stores in self.stores.items()
+            if stores.switch
+        }
 
     def interface(self, host: str | None) -> SwitchInterface | None:
         """Return the interface of the instance's port on a host."""
@@ -286,25 +363,43 @@ class Cloud:
         domain = self.facts_of(self.host).domain
         if self.port is None or domain is None:
             return False
-        return self.port.mac in [interface.mac for interface in domain.interfaces]
+        return self.port.mac in [
+            interface.mac for interface in domain.interfaces
+        ]
 
     def trace(self, packet: str) -> Trace | None:
         """Return the trace of a packet of the instance's port on its host."""
         return self.trace_on(self.host, self.port_id, packet)
 
-    def trace_on(self, host: str | None, port: str | None, packet: str) -> Trace | None:
+    def trace_on(
+        self, host: str | None, port: str | None, packet: str
+    ) -> Trace | None:
         """Return the trace of a packet of a port on a host."""
         return trace_in(self.stores_of(host).traces, port, packet)
 
-    def logical_trace(self, packet: str, port: str | None = None) -> Trace | None:
+    def logical_trace(
+        self, packet: str, port: str | None = None
+    ) -> Trace | None:
         """Return the trace of a packet of a port, by default the instance's, through its network in OVN."""
-        return trace_in(self.databases.traces if self.databases else None, port or self.port_id, packet)
+        return trace_in(
+            self.databases.traces if self.databases else None,
+            port or self.port_id,
+            packet,
+        )
 
     @cached_property
     def database_host(self) -> str | None:
         """Return the host of OVN's databases. Of several the active one counts."""
-        found = {name: stores.ovn for name, stores in self.stores.items() if stores.ovn}
-        return min(found, key=lambda name: found[name].northbound != "active", default=None)
+        found = {
+            name: stores.ovn
+            for name, stores in self.stores.items()
+            if stores.ovn
+        }
+        return min(
+            found,
+            key=lambda name: found[name].northbound != "active",
+            default=None,
+        )
 
     @property
     def databases(self) -> OvnDatabases | None:
@@ -324,7 +419,11 @@ class Cloud:
 
     def chassis_of(self, host: str | None) -> list[Chassis]:
         """Return the chassis that have registered with the name of a host."""
-        return [chassis for chassis in self.chassis if host is not None and self.name_of(chassis.host) == host]
+        return [
+            chassis
+            for chassis in self.chassis
+            if host is not None and self.name_of(chassis.host) == host
+        ]
 
     @cached_property
     def ovn_port(self) -> OvnPort | None:
@@ -361,12 +460,23 @@ class Cloud:
         return bool(self.unread(host, what))
 
     def unread(self, host: str | None, what: str) -> list[Unread]:
-        return [entry for entry in self.host_of(host).unread if entry.what == what]
+        return [
+            entry for entry in self.host_of(host).unread if entry.what == what
+        ]
 
 
-def trace_in(traces: tuple[Trace, ...] | None, port: str | None, packet: str) -> Trace | None:
+def trace_in(
+    traces: tuple[Trace, ...] | None, port: str | None, packet: str
+) -> Trace | None:
     wanted = (port, packet)
-    return next((trace for trace in traces or () if (trace.port, trace.packet) == wanted), None)
+    return next(
+        (
+            trace
+            for trace in traces or ()
+            if (trace.port, trace.packet) == wanted
+        ),
+        None,
+    )
 
 
 def typed_facts(host: Host) -> Facts | None:
@@ -388,8 +498,13 @@ def names_of_port(port: Port | None) -> dict[str, str | None]:
     }
 
 
-def names_of_instance(instance: DescribedInstance | None) -> dict[str, str | None]:
+def names_of_instance(
+    instance: DescribedInstance | None,
+) -> dict[str, str | None]:
     """Return the names that commands have for an instance and its image."""
     if instance is None:
         return {}
-    return {"server": instance.server.id, "image": instance.image.id if instance.image else None}
+    return {
+        "server": instance.server.id,
+        "image": instance.image.id if instance.image else None,
+    }

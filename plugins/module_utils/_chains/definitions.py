@@ -82,7 +82,9 @@ def broken(
     return Found(LinkState.BROKEN, found, expected, subject, owner, host)
 
 
-def holds_if(condition: bool, found: str | None = None, expected: str | None = None) -> Found:
+def holds_if(
+    condition: bool, found: str | None = None, expected: str | None = None
+) -> Found:
     return HOLDS if condition else broken(found, expected)
 
 
@@ -137,7 +139,9 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
     names = {"host": host, "subject": found.subject}
-    by_hand = found.command or definition.command.format_map(cloud.names.with_known(names))
+    by_hand = found.command or definition.command.format_map(
+        cloud.names.with_known(names)
+    )
     command = by_hand if is_broken else None
     return Link(
         code=definition.code,
@@ -148,14 +152,18 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
         expected=found.expected,
         found=found.found,
         command=command,
-        reader=reader_of(command, definition.on(cloud) if definition.on else host),
+        reader=reader_of(
+            command, definition.on(cloud) if definition.on else host
+        ),
         reason=found.reason,
     )
 
 
 def reader_of(command: str | None, host: str | None) -> str | None:
     """Return the host to run a command on; None for a client of the API, which runs where its credentials are."""
-    return None if command is None or command.startswith("openstack ") else host
+    return (
+        None if command is None or command.startswith("openstack ") else host
+    )
 
 
 def checked(definition: LinkDefinition, cloud: Cloud) -> Found:
@@ -179,7 +187,10 @@ def not_dropped(trace: Trace) -> Found:
     if trace.outcome != "dropped":
         return HOLDS
     where = None if trace.table is None else f"table {trace.table}"
-    return replace(broken(trace.rule or "no flow", subject=where), command=trace.listing or trace.command)
+    return replace(
+        broken(trace.rule or "no flow", subject=where),
+        command=trace.listing or trace.command,
+    )
 
 
 def common(values: Iterable[V | None]) -> V | None:

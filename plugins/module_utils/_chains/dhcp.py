@@ -71,14 +71,18 @@ def assigned(cloud: Cloud) -> Found:
 
 def directory(cloud: Cloud) -> Found:
     found = read(served(cloud))
-    unreadable_if(cloud.is_unread(dhcp_host(cloud), "the state of the DHCP agent"))
+    unreadable_if(
+        cloud.is_unread(dhcp_host(cloud), "the state of the DHCP agent")
+    )
     return holds_if(found.directory is not None)
 
 
 def process(cloud: Cloud) -> Found:
     found = given(served(cloud))
     given(found.directory)
-    unreadable_if(cloud.is_unread(dhcp_host(cloud), "the processes of dnsmasq"))
+    unreadable_if(
+        cloud.is_unread(dhcp_host(cloud), "the processes of dnsmasq")
+    )
     return holds_if(bool(found.processes))
 
 
@@ -122,7 +126,11 @@ def received(cloud: Cloud) -> Found:
 def ends(cloud: Cloud) -> str:
     """Return between which hosts the packets of DHCP go."""
     hosts = sorted({host for host in (cloud.host, dhcp_host(cloud)) if host})
-    return f"between {hosts[0]} and {hosts[1]}" if len(hosts) > 1 else "inside the host"
+    return (
+        f"between {hosts[0]} and {hosts[1]}"
+        if len(hosts) > 1
+        else "inside the host"
+    )
 
 
 def offered(cloud: Cloud) -> Found:
@@ -137,14 +145,20 @@ def taken(cloud: Cloud) -> Found:
     heard = kinds(cloud)
     offers = heard.count("OFFER")
     applies_if(offers)
-    return HOLDS if "REQUEST" in heard or offers == 1 else broken(str(offers), subject=ends(cloud))
+    return (
+        HOLDS
+        if "REQUEST" in heard or offers == 1
+        else broken(str(offers), subject=ends(cloud))
+    )
 
 
 def leased(cloud: Cloud) -> Found:
     """Check whether a guest whose console nobody reads has got its address: dnsmasq keeps what it gave."""
     found = given(served(cloud))
     domain = given(cloud.facts_of(cloud.host).domain)
-    applies_if(cloud.is_of_others and domain.state and domain.state.name == RUNNING)
+    applies_if(
+        cloud.is_of_others and domain.state and domain.state.name == RUNNING
+    )
     leases = read(found.leases)
     return HOLDS if leases else broken(subject=ends(cloud))
 
@@ -161,7 +175,11 @@ CHAIN = ChainDefinition(
     applies=lambda cloud: cloud.back_end == "agents" and cloud.wants_dhcp,
     links=(
         LinkDefinition(
-            "dhcp_agent_alive", AGENT, agent_alive, dhcp_host, "openstack network agent list --agent-type dhcp"
+            "dhcp_agent_alive",
+            AGENT,
+            agent_alive,
+            dhcp_host,
+            "openstack network agent list --agent-type dhcp",
         ),
         # Neutron binds the agent's port only if the L2 agent beside it carries the network.
         *agent_links(dhcp_host, "dhcp_l2_"),
@@ -172,14 +190,61 @@ CHAIN = ChainDefinition(
             nowhere,
             "openstack network agent list --network {network}",
         ),
-        LinkDefinition("dhcp_directory", AGENT, directory, dhcp_host, "ls /var/lib/neutron/dhcp/{network}"),
-        LinkDefinition("dhcp_process", AGENT, process, dhcp_host, "pgrep --full --list-full dnsmasq.*{network}"),
-        LinkDefinition("dhcp_reservation", AGENT, reservation, dhcp_host, "cat /var/lib/neutron/dhcp/{network}/host"),
-        LinkDefinition("dhcp_wired", "neutron-l2-agent", wired, dhcp_host, "ovs-vsctl show"),
-        LinkDefinition("dhcp_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "dhcp"), here, FLOWS),
-        LinkDefinition("dhcp_received", "data network", received, carrying_host, CARRIED, here),
-        LinkDefinition("dhcp_offered", "dnsmasq", offered, dhcp_host, "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"),
-        LinkDefinition("dhcp_taken", "data network", taken, carrying_host, CARRIED, here),
-        LinkDefinition("dhcp_leased", "data network", leased, carrying_host, CARRIED, here),
+        LinkDefinition(
+            "dhcp_directory",
+            AGENT,
+            directory,
+            dhcp_host,
+            "ls /var/lib/neutron/dhcp/{network}",
+        ),
+        LinkDefinition(
+            "dhcp_process",
+            AGENT,
+            process,
+            dhcp_host,
+            "pgrep --full --list-full dnsmasq.*{network}",
+        ),
+        LinkDefinition(
+            "dhcp_reservation",
+            AGENT,
+            reservation,
+            dhcp_host,
+            "cat /var/lib/neutron/dhcp/{network}/host",
+        ),
+        LinkDefinition(
+            "dhcp_wired",
+            "neutron-l2-agent",
+            wired,
+            dhcp_host,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "dhcp_flow",
+            "neutron-l2-agent",
+            lambda cloud: passes(cloud, "dhcp"),
+            here,
+            FLOWS,
+        ),
+        LinkDefinition(
+            "dhcp_received",
+            "data network",
+            received,
+            carrying_host,
+            CARRIED,
+            here,
+        ),
+        LinkDefinition(
+            "dhcp_offered",
+            "dnsmasq",
+            offered,
+            dhcp_host,
+            "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp",
+        ),
+        LinkDefinition(
+            "dhcp_taken", "data network", taken, carrying_host, CARRIED, here
+        ),
+        LinkDefinition(
+            "dhcp_leased", "data network", leased, carrying_host, CARRIED, here
+        ),
     ),
 )

@@ -41,22 +41,39 @@ def has_tunnels(cloud: Cloud) -> Found:
 
 
 def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
-    if path.is_routed or path.target_network.kind is None or path.target_network.is_physical:
+    if (
+        path.is_routed
+        or path.target_network.kind is None
+        or path.target_network.is_physical
+    ):
         return None
-    here, there = cloud.host_of_port(path.source), cloud.host_of_port(path.target)
+    here, there = (
+        cloud.host_of_port(path.source),
+        cloud.host_of_port(path.target),
+    )
     switch = cloud.switch(here)
     if switch is None or there is None or here == there:
         return None
-    remotes = [tunnel.remote for tunnel in switch.interfaces if tunnel.remote and not tunnel.error]
+    remotes = [
+        tunnel.remote
+        for tunnel in switch.interfaces
+        if tunnel.remote and not tunnel.error
+    ]
     is_there = there in map(cloud.host_at, remotes)
-    return replace(holds_if(is_there, listed(remotes), there), host=here, owner=carrier(cloud))
+    return replace(
+        holds_if(is_there, listed(remotes), there),
+        host=here,
+        owner=carrier(cloud),
+    )
 
 
 def open_on_both(cloud: Cloud) -> Found:
     """Check whether the ports of both hosts' switches let packets through."""
     hosts: dict[str | None, None] = {}
     for path in cloud.paths:
-        hosts.update(dict.fromkeys(map(cloud.host_of_port, (path.source, path.target))))
+        hosts.update(
+            dict.fromkeys(map(cloud.host_of_port, (path.source, path.target)))
+        )
     return first_broken(open_on(cloud, host) for host in hosts)
 
 
@@ -69,19 +86,29 @@ def open_on(cloud: Cloud, host: str | None) -> Found:
 
 def sent(cloud: Cloud) -> Found:
     """Check whether the flows of the guest's host let a packet out."""
-    return first_broken(on_host(cloud, path.source, TO_GUEST + path.check) for path in cloud.paths)
+    return first_broken(
+        on_host(cloud, path.source, TO_GUEST + path.check)
+        for path in cloud.paths
+    )
 
 
 def received(cloud: Cloud) -> Found:
     """Check whether the flows of the other guest's host let a packet in."""
-    return first_broken(on_host(cloud, path.target, FROM_GUEST + path.check) for path in cloud.paths)
+    return first_broken(
+        on_host(cloud, path.target, FROM_GUEST + path.check)
+        for path in cloud.paths
+    )
 
 
 def on_host(cloud: Cloud, port: Port, packet: str) -> Found | None:
     """Return what the flows of a port's host do with a packet; None if it was not traced there."""
     host = cloud.host_of_port(port)
     trace = cloud.trace_on(host, port.id, packet)
-    return replace(not_dropped(trace), host=host, owner=carrier(cloud)) if trace else None
+    return (
+        replace(not_dropped(trace), host=host, owner=carrier(cloud))
+        if trace
+        else None
+    )
 
 
 def passed_logically(cloud: Cloud) -> Found:
@@ -108,10 +135,26 @@ CHAIN = ChainDefinition(
     stages=(StageName.DATAPLANE,),
     applies=lambda cloud: bool(cloud.paths) and bool(cloud.stores),
     links=(
-        LinkDefinition("path_logical", "ovn-nb-db", passed_logically, controller, LOGICAL_FLOWS),
-        LinkDefinition("path_tunnel", "neutron-l2-agent", has_tunnels, nowhere, "ovs-vsctl show"),
-        LinkDefinition("path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND),
+        LinkDefinition(
+            "path_logical",
+            "ovn-nb-db",
+            passed_logically,
+            controller,
+            LOGICAL_FLOWS,
+        ),
+        LinkDefinition(
+            "path_tunnel",
+            "neutron-l2-agent",
+            has_tunnels,
+            nowhere,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND
+        ),
         LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
-        LinkDefinition("path_received", "neutron-l2-agent", received, nowhere, FLOWS),
+        LinkDefinition(
+            "path_received", "neutron-l2-agent", received, nowhere, FLOWS
+        ),
     ),
 )

@@ -7,20 +7,38 @@ from __future__ import annotations
 
 from .._model.words import StageName
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, broken, given, nowhere, read
+from .definitions import (
+    HOLDS,
+    ChainDefinition,
+    Found,
+    LinkDefinition,
+    applies_if,
+    broken,
+    given,
+    nowhere,
+    read,
+)
 
 GLANCE = "glance-api"
 
 
 def stored(cloud: Cloud) -> Found:
     found = given(cloud.origin)
-    return HOLDS if read(found.exists) else broken(subject=f"{found.pool}/{found.name}")
+    return (
+        HOLDS
+        if read(found.exists)
+        else broken(subject=f"{found.pool}/{found.name}")
+    )
 
 
 def has_snapshot(cloud: Cloud) -> Found:
     found = given(cloud.origin)
     applies_if(found.exists)
-    return HOLDS if read(found.snapshots) else broken(subject=f"{found.pool}/{found.name}")
+    return (
+        HOLDS
+        if read(found.snapshots)
+        else broken(subject=f"{found.pool}/{found.name}")
+    )
 
 
 def ceph_host(cloud: Cloud) -> str | None:
@@ -32,8 +50,22 @@ CHAIN = ChainDefinition(
     stages=(StageName.BOOT, StageName.METADATA),
     applies=lambda cloud: cloud.origin is not None,
     links=(
-        LinkDefinition("image_stored", GLANCE, stored, nowhere, "rbd info {subject}", ceph_host),
-        LinkDefinition("image_snapshot", GLANCE, has_snapshot, nowhere, "rbd snap ls {subject}", ceph_host),
+        LinkDefinition(
+            "image_stored",
+            GLANCE,
+            stored,
+            nowhere,
+            "rbd info {subject}",
+            ceph_host,
+        ),
+        LinkDefinition(
+            "image_snapshot",
+            GLANCE,
+            has_snapshot,
+            nowhere,
+            "rbd snap ls {subject}",
+            ceph_host,
+        ),
     ),
     subject=lambda cloud: cloud.names.get("image"),
 )

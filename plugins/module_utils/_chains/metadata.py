@@ -58,7 +58,9 @@ def agent_of(cloud: Cloud) -> str:
     return OVN_AGENT if cloud.back_end == "ovn" else AGENT
 
 
-def found_at_agent(cloud: Cloud, found: str | None = None, expected: str | None = None) -> Found:
+def found_at_agent(
+    cloud: Cloud, found: str | None = None, expected: str | None = None
+) -> Found:
     return broken(found, expected, owner=agent_of(cloud))
 
 
@@ -108,7 +110,11 @@ def wired(cloud: Cloud) -> Found:
     if interface is None:
         return found_at_agent(cloud, "none")
     on_switch = is_on_switch(interface)
-    return on_switch if on_switch is HOLDS else found_at_agent(cloud, on_switch.found)
+    return (
+        on_switch
+        if on_switch is HOLDS
+        else found_at_agent(cloud, on_switch.found)
+    )
 
 
 def is_expected(cloud: Cloud) -> bool:
@@ -122,7 +128,9 @@ def is_expected(cloud: Cloud) -> bool:
         return False
     if cloud.serving(LOCALPORT):
         return True
-    proxies = chain.from_iterable(proxies_on(cloud, host) for host in cloud.facts)
+    proxies = chain.from_iterable(
+        proxies_on(cloud, host) for host in cloud.facts
+    )
     return any(proxy.requests for proxy in proxies)
 
 
@@ -139,12 +147,18 @@ def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
     reach = cloud.host_of(proxy_host(cloud)).examined.reach
     entries = [entry for entry in reach if is_of_agent(entry)]
-    right = list(chain.from_iterable(facts.addresses for facts in cloud.facts.values() if has_api(facts)))
+    right = list(
+        chain.from_iterable(
+            facts.addresses for facts in cloud.facts.values() if has_api(facts)
+        )
+    )
     applies_if(entries and right)
     wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
     if not wrong:
         return HOLDS
-    return found_at_agent(cloud, f"{wrong[0].address}:{wrong[0].port}", right[0])
+    return found_at_agent(
+        cloud, f"{wrong[0].address}:{wrong[0].port}", right[0]
+    )
 
 
 def is_of_agent(entry: Reach) -> bool:
@@ -158,7 +172,9 @@ def may_be_at(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
     if host is None:
         return True
     listening = cloud.stores_of(host).listening
-    return entry.address in right and (listening is None or entry.port in listening)
+    return entry.address in right and (
+        listening is None or entry.port in listening
+    )
 
 
 def has_api(facts: Facts) -> bool:
@@ -177,11 +193,27 @@ CHAIN = ChainDefinition(
             nowhere,
             "openstack port list --network {network} --device-owner network:distributed",
         ),
-        LinkDefinition("metadata_process", "neutron-metadata-agent", process, proxy_host, "pgrep --list-full haproxy"),
         LinkDefinition(
-            "metadata_agent_alive", AGENT, agent_alive, proxy_host, "openstack network agent list --host {host}"
+            "metadata_process",
+            "neutron-metadata-agent",
+            process,
+            proxy_host,
+            "pgrep --list-full haproxy",
         ),
-        LinkDefinition("metadata_wired", "neutron-metadata-agent", wired, proxy_host, "ovs-vsctl show; ip netns"),
+        LinkDefinition(
+            "metadata_agent_alive",
+            AGENT,
+            agent_alive,
+            proxy_host,
+            "openstack network agent list --host {host}",
+        ),
+        LinkDefinition(
+            "metadata_wired",
+            "neutron-metadata-agent",
+            wired,
+            proxy_host,
+            "ovs-vsctl show; ip netns",
+        ),
         LinkDefinition(
             "metadata_api_address",
             "neutron-metadata-agent",

@@ -40,7 +40,8 @@ from .ports import link_of_open_ports
 
 def gateways(cloud: Cloud) -> list[Chassis]:
     """Return the chassis on which routers may be placed: those that are meant for it, or all."""
-    return [chassis for chassis in cloud.chassis if chassis.is_gateway] or list(cloud.chassis)
+    meant = [chassis for chassis in cloud.chassis if chassis.is_gateway]
+    return meant or list(cloud.chassis)
 
 
 def gateway_host(cloud: Cloud) -> str | None:
@@ -54,7 +55,9 @@ def gateway_host(cloud: Cloud) -> str | None:
 def mapped(cloud: Cloud) -> Found:
     """Check whether a gateway reaches each physical network that Neutron's networks are on."""
     applies_if(cloud.chassis)
-    mappings = set(chain.from_iterable(chassis.mappings for chassis in gateways(cloud)))
+    mappings = set(
+        chain.from_iterable(chassis.mappings for chassis in gateways(cloud))
+    )
     return all_mapped(cloud, outer_networks(cloud), sorted(mappings))
 
 
@@ -67,7 +70,9 @@ def outer_networks(cloud: Cloud) -> set[str]:
 
 
 def current(cloud: Cloud) -> Found:
-    return is_current(cloud, given(next(iter(cloud.chassis_of(gateway_host(cloud))), None)))
+    return is_current(
+        cloud, given(next(iter(cloud.chassis_of(gateway_host(cloud))), None))
+    )
 
 
 def placed(cloud: Cloud) -> Found:
@@ -75,7 +80,9 @@ def placed(cloud: Cloud) -> Found:
     routers = list(cloud.routers.values())
     applies_if(not cloud.is_unread(cloud.database_host, "OVN's routers"))
     has_floating_ip = any(port.floating_ips for port in cloud.record.ports)
-    applies_if(routers and (has_floating_ip or any(router.mac for router in routers)))
+    applies_if(
+        routers and (has_floating_ip or any(router.mac for router in routers))
+    )
     return holds_if(any(router.gateway for router in routers), "none")
 
 
@@ -83,7 +90,9 @@ def translated(cloud: Cloud) -> Found:
     """Check whether OVN has a rule for each floating IP of the port."""
     addresses = given(cloud.port).floating_ips
     applies_if(addresses)
-    translations = chain.from_iterable(router.floating_ips for router in cloud.routers.values())
+    translations = chain.from_iterable(
+        router.floating_ips for router in cloud.routers.values()
+    )
     known = {floating.address for floating in translations}
     missing = [address for address in addresses if address not in known]
     return holds_if(not missing, ", ".join(missing))
@@ -95,16 +104,25 @@ def patched(cloud: Cloud) -> Found:
     networks = given(given(cloud.databases).networks)
     applies_if(networks and cloud.routers)
     bridges = switch.mappings
-    for bridge in [bridges[network.physical] for network in networks if network.physical in bridges]:
+    for bridge in [
+        bridges[network.physical]
+        for network in networks
+        if network.physical in bridges
+    ]:
         if switch.bridge(bridge) is None:
             return broken("none", bridge)
-        if not any(is_patch(switch, name) for name in names_on(switch, bridge)):
+        if not any(
+            is_patch(switch, name) for name in names_on(switch, bridge)
+        ):
             return broken("no patch", bridge)
     return HOLDS
 
 
 def is_patch(switch: Switch, name: str) -> bool:
-    return any(one.name == name and one.kind == "patch" and not one.error for one in switch.interfaces)
+    return any(
+        one.name == name and one.kind == "patch" and not one.error
+        for one in switch.interfaces
+    )
 
 
 def allows_ping(cloud: Cloud) -> Found:
@@ -122,9 +140,17 @@ def sends_ping(cloud: Cloud) -> Found:
 CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA),
-    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers),
+    applies=lambda cloud: (
+        cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers)
+    ),
     links=(
-        LinkDefinition("ovn_gateway_mapped", "ovn-controller", mapped, gateway_host, f"{SETTINGS}:ovn-bridge-mappings"),
+        LinkDefinition(
+            "ovn_gateway_mapped",
+            "ovn-controller",
+            mapped,
+            gateway_host,
+            f"{SETTINGS}:ovn-bridge-mappings",
+        ),
         LinkDefinition(
             "ovn_gateway_current",
             "ovn-controller",
@@ -142,8 +168,20 @@ CHAIN = ChainDefinition(
             controller,
         ),
         link_of_open_ports("ovn_gateway_ports_open", gateway_host),
-        LinkDefinition("ovn_gateway_patched", "ovn-controller", patched, gateway_host, "ovs-vsctl show"),
-        LinkDefinition("ovn_gateway_translated", "neutron-server", translated, controller, f"{NBCTL} list NAT"),
+        LinkDefinition(
+            "ovn_gateway_patched",
+            "ovn-controller",
+            patched,
+            gateway_host,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "ovn_gateway_translated",
+            "neutron-server",
+            translated,
+            controller,
+            f"{NBCTL} list NAT",
+        ),
         LinkDefinition(
             "ping_logical",
             "ovn-nb-db",

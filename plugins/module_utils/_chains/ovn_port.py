@@ -61,7 +61,11 @@ def southbound_active(cloud: Cloud) -> Found:
 
 def northd_active(cloud: Cloud) -> Found:
     """Check whether any northd works: of several the others stand by."""
-    states = [stores.ovn.northd for stores in cloud.stores.values() if stores.ovn and stores.ovn.northd]
+    states = [
+        stores.ovn.northd
+        for stores in cloud.stores.values()
+        if stores.ovn and stores.ovn.northd
+    ]
     if not states and cloud.hangs(cloud.database_host, "the state of northd"):
         return broken("no answer", ACTIVE)
     unreadable_if(not states)
@@ -71,7 +75,9 @@ def northd_active(cloud: Cloud) -> Found:
 def northd_translates(cloud: Cloud) -> Found:
     databases = read(cloud.databases)
     version, translated = read(databases.version), read(databases.translated)
-    return holds_if(version - translated <= ON_ITS_WAY, str(translated), str(version))
+    return holds_if(
+        version - translated <= ON_ITS_WAY, str(translated), str(version)
+    )
 
 
 def remote_of(cloud: Cloud, host: str) -> frozenset[str] | None:
@@ -84,7 +90,9 @@ def host_remote(cloud: Cloud) -> Found:
     """Compare the southbound database that the host asks with that of the others."""
     unreadable_if(cloud.host not in cloud.switches)
     own = remote_of(cloud, given(cloud.host))
-    expected = common(remote_of(cloud, host) for host in cloud.switches if host != cloud.host)
+    expected = common(
+        remote_of(cloud, host) for host in cloud.switches if host != cloud.host
+    )
     if own is None:
         return broken("not set", in_words(expected))
     return holds_if(own == given(expected), in_words(own), in_words(expected))
@@ -124,8 +132,12 @@ def chassis_address(cloud: Cloud) -> Found:
     unreadable_if(not own)
     if not chassis.encapsulations:
         return broken("none", ", ".join(sorted(own)))
-    wrong = [one.address for one in chassis.encapsulations if one.address not in own]
-    return holds_if(not wrong, ", ".join(wrong), ", ".join(sorted(facts.addresses)))
+    wrong = [
+        one.address for one in chassis.encapsulations if one.address not in own
+    ]
+    return holds_if(
+        not wrong, ", ".join(wrong), ", ".join(sorted(facts.addresses))
+    )
 
 
 def addresses_of_links(cloud: Cloud) -> set[str]:
@@ -137,7 +149,9 @@ def chassis_protocol(cloud: Cloud) -> Found:
     """Check whether the host and the others have a protocol for tunnels in common."""
     chassis = own_chassis(cloud)
     own = kinds_of(chassis)
-    expected = given(common(kinds_of(other) for other in cloud.others(chassis)))
+    expected = given(
+        common(kinds_of(other) for other in cloud.others(chassis))
+    )
     return holds_if(bool(own & expected), in_words(own), in_words(expected))
 
 
@@ -150,7 +164,11 @@ def integration_bridge(cloud: Cloud) -> Found:
     own = bridge_of_integration(read(cloud.switch(cloud.host)))
     if own is None:
         return broken("none")
-    others = [bridge_of_integration(switch) for host, switch in cloud.switches.items() if host != cloud.host]
+    others = [
+        bridge_of_integration(switch)
+        for host, switch in cloud.switches.items()
+        if host != cloud.host
+    ]
     expected = common(bridge.datapath for bridge in others if bridge)
     return holds_if(expected in (None, own.datapath), own.datapath, expected)
 
@@ -166,7 +184,16 @@ def chassis_current(cloud: Cloud) -> Found:
 
 def is_current(cloud: Cloud, chassis: Chassis) -> Found:
     version = read(chassis.version)
-    newest = read(max((other.version for other in cloud.others(chassis) if other.version is not None), default=None))
+    newest = read(
+        max(
+            (
+                other.version
+                for other in cloud.others(chassis)
+                if other.version is not None
+            ),
+            default=None,
+        )
+    )
     return holds_if(newest - version <= ON_ITS_WAY, str(version), str(newest))
 
 
@@ -187,7 +214,9 @@ def physical_network(cloud: Cloud) -> Found:
     return all_mapped(cloud, needed, mappings)
 
 
-def all_mapped(cloud: Cloud, needed: set[str], mappings: Sequence[str]) -> Found:
+def all_mapped(
+    cloud: Cloud, needed: set[str], mappings: Sequence[str]
+) -> Found:
     """Return whether physical networks are reached, and whose mistake it is if one is not."""
     missing = sorted(needed.difference(mappings))
     if not missing:
@@ -196,7 +225,9 @@ def all_mapped(cloud: Cloud, needed: set[str], mappings: Sequence[str]) -> Found
     # A name that no host knows was written wrongly where all of them read it.
     is_known = any(physical in chassis.mappings for chassis in cloud.chassis)
     if not is_known:
-        return broken(physical, mapped, owner="ovn-nb-db", host=cloud.database_host)
+        return broken(
+            physical, mapped, owner="ovn-nb-db", host=cloud.database_host
+        )
     return broken(mapped, physical)
 
 
@@ -215,7 +246,9 @@ def northbound_addresses(cloud: Cloud) -> Found:
     words = set(" ".join(logical.addresses).split())
     needed = [port.mac, *port.addresses]
     is_there = words.issuperset(needed) or "unknown" in words
-    return holds_if(is_there, " ".join(logical.addresses) or "none", " ".join(needed))
+    return holds_if(
+        is_there, " ".join(logical.addresses) or "none", " ".join(needed)
+    )
 
 
 def northbound_dhcp(cloud: Cloud) -> Found:
@@ -238,10 +271,16 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     return holds_if(not wrong, ", ".join(wrong))
 
 
-def is_wanted(name: str, value: str, options: DhcpOptions, cloud: Cloud) -> bool:
+def is_wanted(
+    name: str, value: str, options: DhcpOptions, cloud: Cloud
+) -> bool:
     """Return whether an option has a value that Neutron gives it for the subnet and the network."""
     network = given(cloud.network)
-    gateways = [subnet.gateway for subnet in network.subnets if subnet.cidr == options.cidr]
+    gateways = [
+        subnet.gateway
+        for subnet in network.subnets
+        if subnet.cidr == options.cidr
+    ]
     if name == "router":
         return not gateways or value in gateways
     if name == "mtu":
@@ -254,7 +293,11 @@ def is_wanted(name: str, value: str, options: DhcpOptions, cloud: Cloud) -> bool
 def wanted(name: str, options: DhcpOptions, cloud: Cloud) -> str:
     """Return the value that Neutron gives to an option, in words."""
     network = given(cloud.network)
-    gateways = [subnet.gateway or "none" for subnet in network.subnets if subnet.cidr == options.cidr]
+    gateways = [
+        subnet.gateway or "none"
+        for subnet in network.subnets
+        if subnet.cidr == options.cidr
+    ]
     values = {
         "router": listed(gateways),
         "mtu": str(network.mtu),
@@ -265,7 +308,13 @@ def wanted(name: str, options: DhcpOptions, cloud: Cloud) -> str:
 
 def answering(cloud: Cloud) -> list[str]:
     """Return the addresses at which OVN's metadata port answers on the network."""
-    return sorted(set(chain.from_iterable(port.addresses for port in cloud.serving(LOCALPORT))))
+    return sorted(
+        set(
+            chain.from_iterable(
+                port.addresses for port in cloud.serving(LOCALPORT)
+            )
+        )
+    )
 
 
 def leads_to_metadata(routes: str, cloud: Cloud) -> bool:
@@ -294,12 +343,17 @@ def foreign_acls(cloud: Cloud) -> Found:
     acl = next((acl for acl in acls if acl.holder in holders), None)
     if acl is None:
         return HOLDS
-    return broken(f"{acl.action} {acl.direction} {acl.priority} {acl.match}", subject=acl.holder)
+    return broken(
+        f"{acl.action} {acl.direction} {acl.priority} {acl.match}",
+        subject=acl.holder,
+    )
 
 
 def southbound_port(cloud: Cloud) -> Found:
     given(cloud.logical_port)
-    unreadable_if(cloud.is_unread(cloud.database_host, "OVN's binding of the port"))
+    unreadable_if(
+        cloud.is_unread(cloud.database_host, "OVN's binding of the port")
+    )
     return holds_if(cloud.binding is not None, "none")
 
 
@@ -337,7 +391,11 @@ def tunnels(cloud: Cloud) -> Found:
     """Check whether Open vSwitch has a tunnel to each other host."""
     switch = given(cloud.switch(cloud.host))
     own = own_chassis(cloud)
-    remotes = {interface.remote for interface in switch.interfaces if interface.remote and not interface.error}
+    remotes = {
+        interface.remote
+        for interface in switch.interfaces
+        if interface.remote and not interface.error
+    }
     applies_if(remotes)  # else no network of this cloud needs tunnels
     missing = []
     for chassis in cloud.others(own):
@@ -373,7 +431,13 @@ CHAIN = ChainDefinition(
             controller,
             "ovn-appctl -t /var/run/ovn/ovnsb_db.ctl ovsdb-server/sync-status",
         ),
-        LinkDefinition("ovn_northd_active", "ovn-northd", northd_active, controller, "ovn-appctl -t ovn-northd status"),
+        LinkDefinition(
+            "ovn_northd_active",
+            "ovn-northd",
+            northd_active,
+            controller,
+            "ovn-appctl -t ovn-northd status",
+        ),
         LinkDefinition(
             "ovn_northd_translates",
             "ovn-northd",
@@ -381,7 +445,13 @@ CHAIN = ChainDefinition(
             controller,
             f"{NBCTL} list NB_Global; {SBCTL} list SB_Global",
         ),
-        LinkDefinition("ovn_host_remote", "ovn-controller", host_remote, here, f"{SETTINGS}:ovn-remote"),
+        LinkDefinition(
+            "ovn_host_remote",
+            "ovn-controller",
+            host_remote,
+            here,
+            f"{SETTINGS}:ovn-remote",
+        ),
         LinkDefinition(
             "ovn_host_connected",
             "ovn-controller",
@@ -389,10 +459,35 @@ CHAIN = ChainDefinition(
             here,
             f"ovn-appctl -t ovn-controller connection-status; {SETTINGS}:ovn-remote",
         ),
-        LinkDefinition("ovn_chassis_registered", "ovn-controller", chassis_registered, here, CHASSIS, controller),
-        LinkDefinition("ovn_chassis_address", "ovn-controller", chassis_address, here, f"{SETTINGS}:ovn-encap-ip"),
-        LinkDefinition("ovn_chassis_protocol", "ovn-controller", chassis_protocol, here, f"{SETTINGS}:ovn-encap-type"),
-        LinkDefinition("ovn_integration_bridge", "ovn-controller", integration_bridge, here, "ovs-vsctl list Bridge"),
+        LinkDefinition(
+            "ovn_chassis_registered",
+            "ovn-controller",
+            chassis_registered,
+            here,
+            CHASSIS,
+            controller,
+        ),
+        LinkDefinition(
+            "ovn_chassis_address",
+            "ovn-controller",
+            chassis_address,
+            here,
+            f"{SETTINGS}:ovn-encap-ip",
+        ),
+        LinkDefinition(
+            "ovn_chassis_protocol",
+            "ovn-controller",
+            chassis_protocol,
+            here,
+            f"{SETTINGS}:ovn-encap-type",
+        ),
+        LinkDefinition(
+            "ovn_integration_bridge",
+            "ovn-controller",
+            integration_bridge,
+            here,
+            "ovs-vsctl list Bridge",
+        ),
         LinkDefinition(
             "ovn_chassis_current",
             "ovn-controller",
@@ -402,10 +497,20 @@ CHAIN = ChainDefinition(
             controller,
         ),
         LinkDefinition(
-            "ovn_physical_network", "ovn-controller", physical_network, here, f"{SETTINGS}:ovn-bridge-mappings"
+            "ovn_physical_network",
+            "ovn-controller",
+            physical_network,
+            here,
+            f"{SETTINGS}:ovn-bridge-mappings",
         ),
         link_of_open_ports("ports_open", here),
-        LinkDefinition("ovn_port_bound", "neutron-server", port_bound, controller, "openstack port show {port}"),
+        LinkDefinition(
+            "ovn_port_bound",
+            "neutron-server",
+            port_bound,
+            controller,
+            "openstack port show {port}",
+        ),
         LinkDefinition(
             "ovn_northbound_port",
             "neutron-server",
@@ -428,9 +533,19 @@ CHAIN = ChainDefinition(
             f"{NBCTL} lsp-get-dhcpv4-options {{port}}; {NBCTL} list DHCP_Options",
         ),
         LinkDefinition(
-            "ovn_security_rules", "ovn-nb-db", security_rules, controller, f"{NBCTL} list Port_Group; {NBCTL} list ACL"
+            "ovn_security_rules",
+            "ovn-nb-db",
+            security_rules,
+            controller,
+            f"{NBCTL} list Port_Group; {NBCTL} list ACL",
         ),
-        LinkDefinition("ovn_foreign_acls", "ovn-nb-db", foreign_acls, controller, f"{NBCTL} list ACL"),
+        LinkDefinition(
+            "ovn_foreign_acls",
+            "ovn-nb-db",
+            foreign_acls,
+            controller,
+            f"{NBCTL} list ACL",
+        ),
         LinkDefinition(
             "ovn_southbound_port",
             "ovn-northd",
@@ -445,7 +560,13 @@ CHAIN = ChainDefinition(
             controller,
             LOGICAL_FLOWS,
         ),
-        LinkDefinition("ovn_plugged", "ovsdb", plugged, here, "ovs-vsctl find Interface external_ids:iface-id={port}"),
+        LinkDefinition(
+            "ovn_plugged",
+            "ovsdb",
+            plugged,
+            here,
+            "ovs-vsctl find Interface external_ids:iface-id={port}",
+        ),
         LinkDefinition(
             "ovn_claimed",
             "ovn-controller",
@@ -461,8 +582,22 @@ CHAIN = ChainDefinition(
             here,
             "ovs-vsctl find Interface external_ids:iface-id={port}",
         ),
-        LinkDefinition("ovn_dhcp_flow", "ovn-controller", lambda cloud: passes(cloud, "dhcp"), here, FLOWS),
-        LinkDefinition("ovn_up", "ovn-northd", up, controller, f"{NBCTL} list Logical_Switch_Port {{port}}"),
-        LinkDefinition("ovn_tunnels", "ovn-controller", tunnels, here, "ovs-vsctl show"),
+        LinkDefinition(
+            "ovn_dhcp_flow",
+            "ovn-controller",
+            lambda cloud: passes(cloud, "dhcp"),
+            here,
+            FLOWS,
+        ),
+        LinkDefinition(
+            "ovn_up",
+            "ovn-northd",
+            up,
+            controller,
+            f"{NBCTL} list Logical_Switch_Port {{port}}",
+        ),
+        LinkDefinition(
+            "ovn_tunnels", "ovn-controller", tunnels, here, "ovs-vsctl show"
+        ),
     ),
 )

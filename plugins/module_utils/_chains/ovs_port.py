@@ -41,7 +41,9 @@ def carries_network(cloud: Cloud, host: str | None) -> Found:
     network = given(cloud.network)
     if cloud.is_on_physical_network:
         physical = agent.physical or ()
-        return holds_if(network.physical in physical, listed(physical), network.physical)
+        return holds_if(
+            network.physical in physical, listed(physical), network.physical
+        )
     tunnels, kind = given(agent.tunnels), given(network.kind)
     return holds_if(kind in tunnels, listed(tunnels), kind)
 
@@ -60,13 +62,22 @@ def has_patches(cloud: Cloud, host: str | None) -> Found:
 
 def patched(switch: Switch, bridge: str) -> Found:
     """Return whether there is a patch from the integration bridge to another one, and back."""
-    patches = [interface for interface in switch.interfaces if interface.kind == "patch"]
+    patches = [
+        interface
+        for interface in switch.interfaces
+        if interface.kind == "patch"
+    ]
     failed = [patch for patch in patches if patch.error]
     if failed:
-        return broken(f"{failed[0].name}: {failed[0].error}", bridge, owner="ovsdb")
+        return broken(
+            f"{failed[0].name}: {failed[0].error}", bridge, owner="ovsdb"
+        )
     ends = {(patch.name, patch.peer) for patch in patches}
     pairs = product(names_on(switch, INTEGRATION), names_on(switch, bridge))
-    is_connected = any(ends.issuperset([(inner, outer), (outer, inner)]) for inner, outer in pairs)
+    is_connected = any(
+        ends.issuperset([(inner, outer), (outer, inner)])
+        for inner, outer in pairs
+    )
     return holds_if(is_connected, "none", bridge)
 
 
@@ -89,7 +100,9 @@ def linked(cloud: Cloud) -> Found:
     return holds_if(link.up, "down", "up")
 
 
-def agent_links(host_of: HostOf, prefix: str = "") -> tuple[LinkDefinition, ...]:
+def agent_links(
+    host_of: HostOf, prefix: str = ""
+) -> tuple[LinkDefinition, ...]:
     """Return the links by which any port on a host is wired."""
     return (
         LinkDefinition(
@@ -107,7 +120,11 @@ def agent_links(host_of: HostOf, prefix: str = "") -> tuple[LinkDefinition, ...]
             "grep -E '^(bridge_mappings|tunnel_types)' /etc/neutron/plugins/ml2/openvswitch_agent.ini",
         ),
         LinkDefinition(
-            f"{prefix}agent_patches", AGENT, lambda cloud: has_patches(cloud, host_of(cloud)), host_of, "ovs-vsctl show"
+            f"{prefix}agent_patches",
+            AGENT,
+            lambda cloud: has_patches(cloud, host_of(cloud)),
+            host_of,
+            "ovs-vsctl show",
         ),
         link_of_open_ports(f"{prefix}ports_open", host_of),
     )
@@ -119,8 +136,20 @@ CHAIN = ChainDefinition(
     applies=lambda cloud: cloud.back_end == "agents" and bool(cloud.stores),
     links=(
         *agent_links(here),
-        LinkDefinition("ovs_bound", "neutron-server", port_bound, nowhere, "openstack port show {port}"),
-        LinkDefinition("ovs_plugged", "ovsdb", plugged, here, "ovs-vsctl find Interface external_ids:iface-id={port}"),
+        LinkDefinition(
+            "ovs_bound",
+            "neutron-server",
+            port_bound,
+            nowhere,
+            "openstack port show {port}",
+        ),
+        LinkDefinition(
+            "ovs_plugged",
+            "ovsdb",
+            plugged,
+            here,
+            "ovs-vsctl find Interface external_ids:iface-id={port}",
+        ),
         LinkDefinition("ovs_tagged", AGENT, tagged, here, "ovs-vsctl show"),
         LinkDefinition("ovs_linked", "libvirt", linked, here, "ip link show"),
     ),

@@ -37,8 +37,14 @@ def router_host(cloud: Cloud) -> str | None:
     """Return the host whose L3 agent serves the network's router."""
     serving = [host for host in cloud.facts if routers_on(cloud, host)]
     # Of several hosts with the router one has its addresses.
-    serving.sort(key=lambda host: not any(router.is_active for router in routers_on(cloud, host)))
-    bound = filter(None, (port.host for port in cloud.serving(ROUTER_INTERFACE)))
+    serving.sort(
+        key=lambda host: (
+            not any(router.is_active for router in routers_on(cloud, host))
+        )
+    )
+    bound = filter(
+        None, (port.host for port in cloud.serving(ROUTER_INTERFACE))
+    )
     agents = [agent.host for agent in agents_of(cloud, AGENT)]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 
@@ -56,7 +62,9 @@ def routers_on(cloud: Cloud, host: str) -> list[Router]:
 
 def all_routers(cloud: Cloud) -> list[Router]:
     """Return the network's routers on all hosts: one may be on several, of which one is active."""
-    return list(chain.from_iterable(routers_on(cloud, host) for host in cloud.facts))
+    return list(
+        chain.from_iterable(routers_on(cloud, host) for host in cloud.facts)
+    )
 
 
 def l3_agent_alive(cloud: Cloud) -> Found:
@@ -85,19 +93,35 @@ def floating_ips(cloud: Cloud) -> tuple[str, ...]:
 def gateway(cloud: Cloud) -> Found:
     """Check whether a router has the floating IP's address at its interface to the outside."""
     wanted = floating_ips(cloud)
-    unreadable_if(any(cloud.is_unread(host, "the router's addresses") for host in cloud.facts))
-    interfaces = list(chain.from_iterable(router.external for router in all_routers(cloud)))
+    unreadable_if(
+        any(
+            cloud.is_unread(host, "the router's addresses")
+            for host in cloud.facts
+        )
+    )
+    interfaces = list(
+        chain.from_iterable(router.external for router in all_routers(cloud))
+    )
     up = [interface for interface in interfaces if interface.up]
     if interfaces and not up:
-        return broken(f"{interfaces[0].name}, which is down", ", ".join(wanted))
+        return broken(
+            f"{interfaces[0].name}, which is down", ", ".join(wanted)
+        )
     has = sorted(chain.from_iterable(interface.addresses for interface in up))
     return holds_if(set(wanted) <= set(has), listed(has), ", ".join(wanted))
 
 
 def translated(cloud: Cloud) -> Found:
     wanted = floating_ips(cloud)
-    unreadable_if(any(cloud.is_unread(host, "the router's translations") for host in cloud.facts))
-    rules = chain.from_iterable(router.inbound for router in all_routers(cloud))
+    unreadable_if(
+        any(
+            cloud.is_unread(host, "the router's translations")
+            for host in cloud.facts
+        )
+    )
+    rules = chain.from_iterable(
+        router.inbound for router in all_routers(cloud)
+    )
     has = {rule.address for rule in rules}
     return holds_if(set(wanted) <= has, listed(sorted(has)), ", ".join(wanted))
 
@@ -116,16 +140,44 @@ CHAIN = ChainDefinition(
     applies=has_router,
     links=(
         LinkDefinition(
-            "router_agent_alive", AGENT, l3_agent_alive, router_host, "openstack network agent list --agent-type l3"
+            "router_agent_alive",
+            AGENT,
+            l3_agent_alive,
+            router_host,
+            "openstack network agent list --agent-type l3",
         ),
         *agent_links(router_host, "router_l2_"),
-        LinkDefinition("router_bound", AGENT, bound, router_host, "openstack port list --router {router} --long"),
-        LinkDefinition("router_namespace", AGENT, namespace, router_host, "ip netns list"),
-        LinkDefinition("router_gateway", AGENT, gateway, router_host, f"{NAMESPACE} ip address show"),
         LinkDefinition(
-            "router_translated", AGENT, translated, router_host, f"{NAMESPACE} iptables --table nat --list-rules"
+            "router_bound",
+            AGENT,
+            bound,
+            router_host,
+            "openstack port list --router {router} --long",
         ),
-        LinkDefinition("ping_flow", "neutron-l2-agent", lambda cloud: passes(cloud, "ping"), here, FLOWS),
+        LinkDefinition(
+            "router_namespace", AGENT, namespace, router_host, "ip netns list"
+        ),
+        LinkDefinition(
+            "router_gateway",
+            AGENT,
+            gateway,
+            router_host,
+            f"{NAMESPACE} ip address show",
+        ),
+        LinkDefinition(
+            "router_translated",
+            AGENT,
+            translated,
+            router_host,
+            f"{NAMESPACE} iptables --table nat --list-rules",
+        ),
+        LinkDefinition(
+            "ping_flow",
+            "neutron-l2-agent",
+            lambda cloud: passes(cloud, "ping"),
+            here,
+            FLOWS,
+        ),
     ),
     subject=lambda cloud: cloud.router_id,
 )

@@ -9,7 +9,14 @@ from collections.abc import Callable
 
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
 from .cloud import Cloud
-from .definitions import HOLDS, Found, LinkDefinition, applies_if, broken, given
+from .definitions import (
+    HOLDS,
+    Found,
+    LinkDefinition,
+    applies_if,
+    broken,
+    given,
+)
 from .services import agent_on
 
 # The kind of a bridge's own port, which is usually down as nothing uses it
@@ -17,7 +24,8 @@ OWN = "internal"
 # The bridge into which ports are plugged
 INTEGRATION = "br-int"
 COMMAND = (
-    "for bridge in $(ovs-vsctl list-br); do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
+    "for bridge in $(ovs-vsctl list-br);"
+    " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
 )
 
 
@@ -38,22 +46,34 @@ def open_ports(cloud: Cloud, host: str | None) -> Found:
 def bridges_of(cloud: Cloud, host: str | None) -> set[str]:
     """Return the bridges of the physical networks that a host is configured with, and of the network's tunnels."""
     found: set[str] = set()
-    agent, switch = agent_on(cloud, "neutron-l2-agent", host), cloud.switch(host)
+    agent, switch = (
+        agent_on(cloud, "neutron-l2-agent", host),
+        cloud.switch(host),
+    )
     if agent is not None and agent.physical:
         found.update(agent.physical.values())
     if switch is not None:
         found.update(switch.mappings.values())
-        found.update(bridge.name for bridge in switch.bridges if has_tunnels(switch, bridge, cloud))
+        found.update(
+            bridge.name
+            for bridge in switch.bridges
+            if has_tunnels(switch, bridge, cloud)
+        )
     return found
 
 
 def has_tunnels(switch: Switch, bridge: Bridge, cloud: Cloud) -> bool:
     """Return whether a bridge has tunnels of the kind that carries the instance's network."""
     kind = cloud.network_or_empty.kind
-    return any(interface.kind == kind and interface.name in bridge.interfaces for interface in switch.interfaces)
+    return any(
+        interface.kind == kind and interface.name in bridge.interfaces
+        for interface in switch.interfaces
+    )
 
 
-def first_cut(switch: Switch, bridge: Bridge, cloud: Cloud) -> Interface | None:
+def first_cut(
+    switch: Switch, bridge: Bridge, cloud: Cloud
+) -> Interface | None:
     """Return the first port of a bridge that drops what the instance may send or get; a spare device may be down."""
     down: list[Interface] = []
     up: list[Interface] = []
@@ -74,5 +94,13 @@ def first_cut(switch: Switch, bridge: Bridge, cloud: Cloud) -> Interface | None:
     return None
 
 
-def link_of_open_ports(code: str, host_of: Callable[[Cloud], str | None]) -> LinkDefinition:
-    return LinkDefinition(code, "ovsdb", lambda cloud: open_ports(cloud, host_of(cloud)), host_of, COMMAND)
+def link_of_open_ports(
+    code: str, host_of: Callable[[Cloud], str | None]
+) -> LinkDefinition:
+    return LinkDefinition(
+        code,
+        "ovsdb",
+        lambda cloud: open_ports(cloud, host_of(cloud)),
+        host_of,
+        COMMAND,
+    )

@@ -78,15 +78,27 @@ def is_open(disk: Disk, cloud: Cloud) -> Found:
     applies_if(image.exists)
     applies_if(known)
     watchers = read(image.watchers)
-    return HOLDS if set(watchers) & set(known) else broken(listed(watchers), listed(known), subject=disk.source)
+    return (
+        HOLDS
+        if set(watchers) & set(known)
+        else broken(listed(watchers), listed(known), subject=disk.source)
+    )
 
 
 CHAIN = ChainDefinition(
     name="server",
     stages=(StageName.BOOT, StageName.METADATA),
-    applies=lambda cloud: cloud.instance is not None and cloud.host is not None,
+    applies=lambda cloud: (
+        cloud.instance is not None and cloud.host is not None
+    ),
     links=(
-        LinkDefinition("server_service", COMPUTE, service, here, "openstack compute service list --host {host}"),
+        LinkDefinition(
+            "server_service",
+            COMPUTE,
+            service,
+            here,
+            "openstack compute service list --host {host}",
+        ),
         LinkDefinition(
             "server_claimed",
             SCHEDULER,
@@ -94,9 +106,29 @@ CHAIN = ChainDefinition(
             nowhere,
             "openstack resource provider allocation show {server}",
         ),
-        LinkDefinition("server_defined", LIBVIRT, defined, here, "virsh domstate --reason {server}"),
-        LinkDefinition("server_stored", COMPUTE, stored, here, "rbd info {subject}", ceph_host),
-        LinkDefinition("server_opened", LIBVIRT, opened, here, "rbd status {subject}", ceph_host),
+        LinkDefinition(
+            "server_defined",
+            LIBVIRT,
+            defined,
+            here,
+            "virsh domstate --reason {server}",
+        ),
+        LinkDefinition(
+            "server_stored",
+            COMPUTE,
+            stored,
+            here,
+            "rbd info {subject}",
+            ceph_host,
+        ),
+        LinkDefinition(
+            "server_opened",
+            LIBVIRT,
+            opened,
+            here,
+            "rbd status {subject}",
+            ceph_host,
+        ),
     ),
     subject=lambda cloud: cloud.names.get("server"),
 )

@@ -12,11 +12,22 @@ from .definitions import HOLDS, Found, broken, read, unreadable_if
 
 def agents_of(cloud: Cloud, component: str) -> list[Agent]:
     """Return the services or agents of a component on all hosts, as the cloud reports them."""
-    return [agent for agent in cloud.record.known_agents if agent.component == component]
+    return [
+        agent
+        for agent in cloud.record.known_agents
+        if agent.component == component
+    ]
 
 
 def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
-    return next((agent for agent in agents_of(cloud, component) if cloud.name_of(agent.host) == host), None)
+    return next(
+        (
+            agent
+            for agent in agents_of(cloud, component)
+            if cloud.name_of(agent.host) == host
+        ),
+        None,
+    )
 
 
 def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
@@ -29,7 +40,11 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
     unreadable_if(not agents_of(cloud, component))
     read(host)
     agent = agent_on(cloud, component, host)
-    return broken("unknown to the cloud") if agent is None else is_in_service(agent)
+    return (
+        broken("unknown to the cloud")
+        if agent is None
+        else is_in_service(agent)
+    )
 
 
 def is_in_service(agent: Agent) -> Found:
@@ -37,4 +52,8 @@ def is_in_service(agent: Agent) -> Found:
         return broken("disabled")
     if agent.state == "up":
         return HOLDS
-    return broken(f"not reporting since {agent.last_report}" if agent.last_report else "not reporting")
+    return broken(
+        f"not reporting since {agent.last_report}"
+        if agent.last_report
+        else "not reporting"
+    )

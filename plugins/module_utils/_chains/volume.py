@@ -9,17 +9,34 @@ from .._model.facts import Disk
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
-from .definitions import HOLDS, ChainDefinition, Found, LinkDefinition, applies_if, given, here, holds_if, listed
+from .definitions import (
+    HOLDS,
+    ChainDefinition,
+    Found,
+    LinkDefinition,
+    applies_if,
+    given,
+    here,
+    holds_if,
+    listed,
+)
 from .image import ceph_host
 from .server import is_open, is_stored
 from .services import agents_of, is_alive, is_in_service
 
-SCHEDULER, VOLUME, COMPUTE, LIBVIRT = "cinder-scheduler", "cinder-volume", "nova-compute", "libvirt"
+SCHEDULER, VOLUME, COMPUTE, LIBVIRT = (
+    "cinder-scheduler",
+    "cinder-volume",
+    "nova-compute",
+    "libvirt",
+)
 
 
 def only_host(cloud: Cloud, component: str) -> str | None:
     """Return the host of a service; None if several hosts have it."""
-    return sole({cloud.name_of(agent.host) for agent in agents_of(cloud, component)})
+    return sole(
+        {cloud.name_of(agent.host) for agent in agents_of(cloud, component)}
+    )
 
 
 def scheduler_host(cloud: Cloud) -> str | None:
@@ -58,7 +75,10 @@ def disk(cloud: Cloud) -> Disk:
 
 def plugged(cloud: Cloud) -> Found:
     """Check whether the domain has the volume that the API shows as attached."""
-    instance, domain = given(cloud.instance), given(cloud.facts_of(cloud.host).domain)
+    instance, domain = (
+        given(cloud.instance),
+        given(cloud.facts_of(cloud.host).domain),
+    )
     applies_if(cloud.is_active)
     applies_if(cloud.volume_id in instance.volumes)
     serials = [one.serial for one in domain.disks if one.serial]
@@ -78,11 +98,39 @@ CHAIN = ChainDefinition(
     stages=(StageName.VOLUME, StageName.BOOT),
     applies=lambda cloud: cloud.volume_id is not None,
     links=(
-        LinkDefinition("volume_scheduled", SCHEDULER, scheduled, scheduler_host, "openstack volume service list"),
-        LinkDefinition("volume_served", VOLUME, served, volume_host, "openstack volume service list"),
-        LinkDefinition("volume_disk", COMPUTE, plugged, here, "virsh domblklist {server}"),
-        LinkDefinition("volume_stored", VOLUME, stored, volume_host, "rbd info {subject}", ceph_host),
-        LinkDefinition("volume_opened", LIBVIRT, opened, here, "rbd status {subject}", ceph_host),
+        LinkDefinition(
+            "volume_scheduled",
+            SCHEDULER,
+            scheduled,
+            scheduler_host,
+            "openstack volume service list",
+        ),
+        LinkDefinition(
+            "volume_served",
+            VOLUME,
+            served,
+            volume_host,
+            "openstack volume service list",
+        ),
+        LinkDefinition(
+            "volume_disk", COMPUTE, plugged, here, "virsh domblklist {server}"
+        ),
+        LinkDefinition(
+            "volume_stored",
+            VOLUME,
+            stored,
+            volume_host,
+            "rbd info {subject}",
+            ceph_host,
+        ),
+        LinkDefinition(
+            "volume_opened",
+            LIBVIRT,
+            opened,
+            here,
+            "rbd status {subject}",
+            ceph_host,
+        ),
     ),
     subject=lambda cloud: cloud.volume_id,
 )

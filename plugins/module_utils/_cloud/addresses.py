@@ -38,17 +38,27 @@ def is_same_place(known: str, other: str) -> bool:
     """Return whether a URL leads to the host and port of a known one. A service may insist on TLS."""
     try:
         old, new = urlsplit(known), urlsplit(other)
-        same = (old.scheme, old.hostname, port_of(old)) == (new.scheme, new.hostname, port_of(new))
+        same = (old.scheme, old.hostname, port_of(old)) == (
+            new.scheme,
+            new.hostname,
+            port_of(new),
+        )
     except ValueError:
         return False  # no port has such a number
-    return same or (old.hostname, old.scheme, new.scheme) == (new.hostname, "http", "https")
+    return same or (old.hostname, old.scheme, new.scheme) == (
+        new.hostname,
+        "http",
+        "https",
+    )
 
 
 def port_of(parts: SplitResult) -> int | None:
     return parts.port or DEFAULT_PORTS.get(parts.scheme)
 
 
-def with_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> tuple[Call, ...]:
+def with_services(
+    calls: Iterable[Call], endpoints: list[Endpoint]
+) -> tuple[Call, ...]:
     """Return the calls; each that names no service has the one behind its address."""
     return tuple(with_service(call, endpoints) for call in calls)
 
@@ -56,19 +66,27 @@ def with_services(calls: Iterable[Call], endpoints: list[Endpoint]) -> tuple[Cal
 def with_service(call: Call, endpoints: list[Endpoint]) -> Call:
     if call.service is not None or call.host is None:
         return call
-    return replace(call, service=service_behind(call.host or "", call.path, endpoints))
+    return replace(
+        call, service=service_behind(call.host or "", call.path, endpoints)
+    )
 
 
-def service_behind(host: str, path: str, endpoints: list[Endpoint]) -> str | None:
+def service_behind(
+    host: str, path: str, endpoints: list[Endpoint]
+) -> str | None:
     """Return the service whose endpoint is most like a call: services behind one host differ by their paths."""
     candidates = []
     for service, url in endpoints:
         if host_of(url) == host:
-            candidates.append((common_start(urlsplit(url).path, path), service))
+            candidates.append(
+                (common_start(urlsplit(url).path, path), service)
+            )
     return max(candidates)[1] if candidates else None
 
 
 def common_start(one: str, other: str) -> int:
     """Return how many characters two texts share from their start."""
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other))
+    same = itertools.takewhile(
+        lambda pair: pair[0] == pair[1], zip(one, other)
+    )
     return len(list(same))

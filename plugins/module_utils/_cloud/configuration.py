@@ -21,22 +21,43 @@ with contextlib.suppress(ImportError):
     from openstack import exceptions as sdk
 
 # The names that options have in the SDK's configuration, where they differ
-CONFIG_NAMES = {"validate_certs": "verify", "ca_cert": "cacert", "client_cert": "cert", "client_key": "key"}
+CONFIG_NAMES = {
+    "validate_certs": "verify",
+    "ca_cert": "cacert",
+    "client_cert": "cert",
+    "client_key": "key",
+}
 
 
-def configure(cloud: str | dict[str, Any] | None, options: Mapping[str, Any], session_constructor: Any) -> Any:
+def configure(
+    cloud: str | dict[str, Any] | None,
+    options: Mapping[str, Any],
+    session_constructor: Any,
+) -> Any:
     """Return the SDK's configuration of a cloud, which is an entry of clouds.yaml, a dictionary, or the environment."""
-    settings = {CONFIG_NAMES.get(name, name): value for name, value in options.items() if value is not None}
+    settings = {
+        CONFIG_NAMES.get(name, name): value
+        for name, value in options.items()
+        if value is not None
+    }
     if isinstance(cloud, dict):
         if settings:
             names = ", ".join(sorted(settings))
-            raise StageError("config", f"cloud is a dictionary: put {names} into it instead of beside it")
+            raise StageError(
+                "config",
+                f"cloud is a dictionary: put {names} into it instead of beside it",
+            )
         settings = cloud
         cloud = None
     try:
-        config = openstack.config.OpenStackConfig(session_constructor=session_constructor)
-    except (yaml.YAMLError, OSError) as exc:  # older versions of the SDK raise these
-        raise StageError("config", f"{why_no_clouds()}: {words_of(exc)}", resource=cloud) from None
+        config = openstack.config.OpenStackConfig(
+            session_constructor=session_constructor
+        )
+    except (yaml.YAMLError, OSError) as exc:
+        # Older versions of the SDK raise these
+        raise StageError(
+            "config", f"{why_no_clouds()}: {words_of(exc)}", resource=cloud
+        ) from None
     try:
         return config.get_one(cloud=cloud, **settings)
     # The SDK takes its settings for what they should be.
@@ -57,7 +78,10 @@ def unusable(cloud: str | None, config: Any, exc: Exception) -> StageError:
 
 def why_no_clouds() -> str:
     """Return why the SDK has no list of clouds: it ignores a file that it cannot parse."""
-    places = [os.environ.get("OS_CLIENT_CONFIG_FILE"), *openstack.config.loader.CONFIG_FILES]
+    places = [
+        os.environ.get("OS_CLIENT_CONFIG_FILE"),
+        *openstack.config.loader.CONFIG_FILES,
+    ]
     existing = [path for path in places if path and os.path.exists(path)]
     if not existing:
         return "no clouds.yaml was found"
@@ -74,7 +98,9 @@ def with_own_types(region: Any) -> Any:
     """
 
     class ServiceTypes(os_service_types.ServiceTypes):
-        all_types_by_service_type = os_service_types.ServiceTypes().all_types_by_service_type
+        all_types_by_service_type = (
+            os_service_types.ServiceTypes().all_types_by_service_type
+        )
 
     region._service_type_manager = ServiceTypes()
     return region

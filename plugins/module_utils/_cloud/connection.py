@@ -38,7 +38,11 @@ CLOUD_OPTIONS: dict[str, dict[str, Any]] = {
     "auth": {"type": "dict", "no_log": True},
     "auth_type": {"type": "str"},
     "region_name": {"type": "str"},
-    "interface": {"type": "str", "choices": ["admin", "internal", "public"], "aliases": ["endpoint_type"]},
+    "interface": {
+        "type": "str",
+        "choices": ["admin", "internal", "public"],
+        "aliases": ["endpoint_type"],
+    },
     "validate_certs": {"type": "bool", "aliases": ["verify"]},
     "ca_cert": {"type": "str", "aliases": ["cacert"]},
     "client_cert": {"type": "str", "aliases": ["cert"]},
@@ -48,7 +52,14 @@ CLOUD_OPTIONS: dict[str, dict[str, Any]] = {
 # Those of them that are no setting of the cloud
 NO_SETTINGS = ("cloud", "_cloud", "api_timeout")
 # Those of them that are about a user
-OF_A_USER = ("_cloud", "auth", "auth_type", "client_cert", "client_key", "ca_cert")
+OF_A_USER = (
+    "_cloud",
+    "auth",
+    "auth_type",
+    "client_cert",
+    "client_key",
+    "ca_cert",
+)
 # The keys of a cloud's configuration whose values are URLs of its services
 ADDRESS = re.compile(r"auth_url|endpoint", re.IGNORECASE)
 # In characters, of an answer that is shown as it is not JSON
@@ -83,7 +94,12 @@ def cloud_name(params: Params) -> str:
         raise impossible_cloud(cloud)
     if not isinstance(auth, dict):
         raise impossible_cloud(auth)
-    names = (cloud, auth.get("auth_url"), os.environ.get("OS_CLOUD"), os.environ.get("OS_AUTH_URL"))
+    names = (
+        cloud,
+        auth.get("auth_url"),
+        os.environ.get("OS_CLOUD"),
+        os.environ.get("OS_AUTH_URL"),
+    )
     return without_credentials(next(filter(None, names), "environment"))
 
 
@@ -95,16 +111,33 @@ def given_cloud(params: Params) -> Any:
 def impossible_cloud(value: Any) -> StageError:
     """Return the error about a cloud of a wrong type. It does not show the value, which may hold a password."""
     hint = "Give the name of a cloud in clouds.yaml, or a dictionary as one has it there."
-    return StageError("config", f"the cloud cannot be of the type {type(value).__name__}", hint=hint)
+    return StageError(
+        "config",
+        f"the cloud cannot be of the type {type(value).__name__}",
+        hint=hint,
+    )
 
 
-def connect(params: Params, calls: list[Call], samples: list[Sample], deadline: Deadline) -> Any:
+def connect(
+    params: Params,
+    calls: list[Call],
+    samples: list[Sample],
+    deadline: Deadline,
+) -> Any:
     """Return a connection to the cloud of a module's options. Each of its requests is recorded in calls."""
     timeout_of(params["api_timeout"], "api_timeout")
     new_session = functools.partial(
-        RecordedSession, calls=calls, samples=samples, deadline=deadline, api_timeout=params["api_timeout"]
+        RecordedSession,
+        calls=calls,
+        samples=samples,
+        deadline=deadline,
+        api_timeout=params["api_timeout"],
     )
-    settings = {name: params.get(name) for name in CLOUD_OPTIONS if name not in NO_SETTINGS}
+    settings = {
+        name: params.get(name)
+        for name in CLOUD_OPTIONS
+        if name not in NO_SETTINGS
+    }
     config = configure(given_cloud(params), settings, new_session)
     masking.learn(*secrets_of(config.config))
     check_url(config.config.get("auth", {}).get("auth_url"))
@@ -126,7 +159,11 @@ def not_within_itself(get_access: Callable[..., Any]) -> Callable[..., Any]:
     def get(session: Any, **options: Any) -> Any:
         if getattr(here, "busy", False):
             hint = "Look at auth_url, and at what answers there: it asks for a token before it has given one."
-            raise StageError("unauthorized", "the service of identity gives no token without a token", hint=hint)
+            raise StageError(
+                "unauthorized",
+                "the service of identity gives no token without a token",
+                hint=hint,
+            )
         here.busy = True
         try:
             return get_access(session, **options)
@@ -139,7 +176,11 @@ def not_within_itself(get_access: Callable[..., Any]) -> Callable[..., Any]:
 def addresses_of(cloud: Any) -> list[str]:
     """Return the URLs that the user and the catalogue have named, without a request."""
     settings = leaves(cloud.config.config)
-    of_user = [value for key, value in settings if ADDRESS.search(key) and isinstance(value, str)]
+    of_user = [
+        value
+        for key, value in settings
+        if ADDRESS.search(key) and isinstance(value, str)
+    ]
     of_catalogue = [url for _service, url in known_endpoints(cloud)]
     return [*of_user, *of_catalogue]
 
@@ -151,7 +192,9 @@ def known_endpoints(cloud: Any) -> list[Endpoint]:
         return []
     endpoints: list[Endpoint] = []
     for entry in access.service_catalog.catalog:
-        endpoints += [(entry["type"], endpoint["url"]) for endpoint in entry["endpoints"]]
+        endpoints += [
+            (entry["type"], endpoint["url"]) for endpoint in entry["endpoints"]
+        ]
     return endpoints
 
 
@@ -164,7 +207,11 @@ def interfaces_of(cloud: Any) -> list[str]:
 
 def as_admin(params: Params) -> dict[str, Any]:
     """Return the options for the cloud of an administrator, without what is about the user of the other cloud."""
-    return {**params, **dict.fromkeys(OF_A_USER), "cloud": params["admin_cloud"]}
+    return {
+        **params,
+        **dict.fromkeys(OF_A_USER),
+        "cloud": params["admin_cloud"],
+    }
 
 
 def answer_of(response: Any) -> Any:
@@ -177,4 +224,9 @@ def answer_of(response: Any) -> Any:
     except (ValueError, RecursionError):
         message = f"the answer to {response.request.method} {response.url} is not JSON"
         hint = "Find out what answers there: it may be a proxy or a load balancer instead of the service."
-        raise StageError("service", message, answer=response.text[:LONGEST_ANSWER], hint=hint) from None
+        raise StageError(
+            "service",
+            message,
+            answer=response.text[:LONGEST_ANSWER],
+            hint=hint,
+        ) from None

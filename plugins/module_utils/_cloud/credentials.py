@@ -17,7 +17,9 @@ from .._record.errors import StageError
 PASSWORD = r"pass|secret|otp|^(?:authorization_)?code$"
 DIGITS_MAY_BE_SECRET = re.compile(PASSWORD, re.IGNORECASE)
 # The keys whose values are secret
-SECRET = re.compile(rf"{PASSWORD}|token|key$|^code_verifier$|credential_id", re.IGNORECASE)
+SECRET = re.compile(
+    rf"{PASSWORD}|token|key$|^code_verifier$|credential_id", re.IGNORECASE
+)
 NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?|true|false", re.IGNORECASE)
 # The user of a URL, whose password may have any character in it that nobody has encoded
 USER_OF_URL = re.compile(r"://([^\s\"'<>]*)@")
@@ -42,14 +44,19 @@ def is_secret(key: str) -> bool:
 
 def is_setting(key: str, value: Any) -> bool:
     """Return whether a value is a number or a yes or no, under a key that has nothing to do with a password."""
-    return bool(NUMBER.fullmatch(str(value))) and not DIGITS_MAY_BE_SECRET.search(key)
+    is_number = bool(NUMBER.fullmatch(str(value)))
+    return is_number and not DIGITS_MAY_BE_SECRET.search(key)
 
 
 def secrets_of(config: dict[str, Any]) -> list[str]:
     """Return the secrets in a cloud's configuration, also those in its URLs."""
     found: list[str] = []
     for key, value in leaves(config):
-        if is_secret(key) and value not in NO_SECRETS and not is_setting(key, value):
+        if (
+            is_secret(key)
+            and value not in NO_SECRETS
+            and not is_setting(key, value)
+        ):
             found.append(str(value))
         found += secrets_of_url(str(value))
     return found
@@ -72,7 +79,11 @@ def check_url(url: Any) -> None:
     match = USER_OF_URL.search(url) if isinstance(url, str) else None
     if match and "/" in match[1]:
         hint = "Write user and password under username and password, or encode the password: / is %2F, @ is %40."
-        raise StageError("config", "a user and a password in auth_url make it no URL", hint=hint)
+        raise StageError(
+            "config",
+            "a user and a password in auth_url make it no URL",
+            hint=hint,
+        )
 
 
 def kind_of(token: str) -> str:

@@ -38,9 +38,30 @@ with suppress(ImportError):
     KIND_OF_CLASS = (
         ("deadline", (OutOfTimeError,)),
         ("tls", (keystone.SSLError,)),
-        ("unreachable", (keystone.ConnectTimeout, keystone.ConnectFailure, keystone.UnknownConnectionError)),
-        ("catalog", (keystone.CatalogException, keystone.EndpointNotFound, sdk.ServiceDiscoveryException)),
-        ("config", (sdk.ConfigException, keystone.MissingRequiredOptions, keystone.NoMatchingPlugin)),
+        (
+            "unreachable",
+            (
+                keystone.ConnectTimeout,
+                keystone.ConnectFailure,
+                keystone.UnknownConnectionError,
+            ),
+        ),
+        (
+            "catalog",
+            (
+                keystone.CatalogException,
+                keystone.EndpointNotFound,
+                sdk.ServiceDiscoveryException,
+            ),
+        ),
+        (
+            "config",
+            (
+                sdk.ConfigException,
+                keystone.MissingRequiredOptions,
+                keystone.NoMatchingPlugin,
+            ),
+        ),
         ("ambiguous", (sdk.DuplicateResource,)),
     )
 
@@ -78,7 +99,11 @@ def message_of(exc: BaseException) -> str:
     response = getattr(exc, "response", None)
     text = getattr(response, "text", None)
     if not text:
-        return str(getattr(exc, "details", None) or getattr(exc, "message", None) or exc)
+        return str(
+            getattr(exc, "details", None)
+            or getattr(exc, "message", None)
+            or exc
+        )
     return message_in(body_of(text)) or text_of_page(text)
 
 
@@ -108,7 +133,9 @@ def own_message(body: dict[str, Any]) -> str | None:
 
 def first_part(body: dict[str, Any]) -> Any:
     """Return the first dictionary in a body, or the first item of its first list."""
-    parts = (value for value in body.values() if isinstance(value, (dict, list)))
+    parts = (
+        value for value in body.values() if isinstance(value, (dict, list))
+    )
     first = next(parts, None)
     if isinstance(first, list):
         return next(iter(first), None)
@@ -120,7 +147,9 @@ def text_of_page(page: str) -> str:
 
     Below that, web servers ask their visitors to write to somebody.
     """
-    visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE]).partition(END_OF_PARAGRAPH)[0]
+    visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE]).partition(
+        END_OF_PARAGRAPH
+    )[0]
     text = html.unescape(TAG.sub(" ", visible))
     return " ".join(text.split())[:LONGEST_TEXT]
 
@@ -187,22 +216,30 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
     own_message = words_of(without_credentials(message_of(exc)[:LONGEST_PAGE]))
     status = status_of(exc)
     request = getattr(exc, "request_id", None)
-    source = f"the cloud answered ({status})" if status else "the client reported"
+    source = (
+        f"the cloud answered ({status})" if status else "the client reported"
+    )
     message = f"{doing}: {source}: {own_message.rstrip('.')}"
     if request:
         message += f" (request {request})"
     kind = kind_of(exc, own_message)
-    return StageError(kind, message, answer=own_message, status=status, request_id=request).failure
+    return StageError(
+        kind, message, answer=own_message, status=status, request_id=request
+    ).failure
 
 
 def is_missing_certificate(exc: BaseException) -> bool:
     """Return whether a file of certificates is missing. requests has no exception of its own for that."""
-    return isinstance(exc, OSError) and exc.strerror is None and "TLS" in str(exc)
+    return (
+        isinstance(exc, OSError) and exc.strerror is None and "TLS" in str(exc)
+    )
 
 
 def is_missing_option(exc: BaseException) -> bool:
     """Return whether a credential is missing, such as the password: for that keystoneauth raises a plain exception."""
-    return exc.__class__ is Exception and str(exc).endswith("is a required attribute")
+    return exc.__class__ is Exception and str(exc).endswith(
+        "is a required attribute"
+    )
 
 
 def is_malformed(exc: BaseException) -> bool:

@@ -15,13 +15,24 @@ from .._cloud.errors import CLOUD_ERRORS
 from .._model import codec
 from .._model.details import ServerEvent
 
-POWER: Mapping[Any, str] = {0: "no state", 1: "running", 3: "paused", 4: "shut down", 6: "crashed", 7: "suspended"}
+POWER: Mapping[Any, str] = {
+    0: "no state",
+    1: "running",
+    3: "paused",
+    4: "shut down",
+    6: "crashed",
+    7: "suspended",
+}
 # An operation has some five events.
 MOST_EVENTS = 100
 # Since this version users see the events with the host's hash.
 EVENTS_SINCE = "2.62"
 # What reading them may raise. An operation is judged without them, too.
-UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, ValueError, KeyError)
+UNREADABLE: tuple[type[BaseException], ...] = (
+    *CLOUD_ERRORS,
+    ValueError,
+    KeyError,
+)
 
 # An answer of Nova, or a part of one
 JsonObject = dict[str, Any]
@@ -41,7 +52,10 @@ def read(nova: Any, identity: str) -> JsonObject:
 
 def state_of(server: JsonObject) -> str:
     """Return status, task and power state as one short text."""
-    task, power = server.get("OS-EXT-STS:task_state"), server.get("OS-EXT-STS:power_state")
+    task, power = (
+        server.get("OS-EXT-STS:task_state"),
+        server.get("OS-EXT-STS:power_state"),
+    )
     parts = (server["status"], task, POWER.get(power, f"power {power}"))
     return ", ".join(filter(None, parts))
 
@@ -51,10 +65,15 @@ def is_busy(server: Mapping[str, Any]) -> bool:
     return server.get("OS-EXT-STS:task_state") is not None
 
 
-def events_of(nova: Any, identity: str, request_id: str | None) -> tuple[ServerEvent, ...]:
+def events_of(
+    nova: Any, identity: str, request_id: str | None
+) -> tuple[ServerEvent, ...]:
     """Return the events of an operation on a server, as far as Nova shows them to this user."""
     try:
-        answer = nova.get(f"/servers/{identity}/os-instance-actions/{request_id}", microversion=EVENTS_SINCE)
+        answer = nova.get(
+            f"/servers/{identity}/os-instance-actions/{request_id}",
+            microversion=EVENTS_SINCE,
+        )
         if answer.status_code != 200:
             return ()
         events = answer.json()["instanceAction"].get("events") or []

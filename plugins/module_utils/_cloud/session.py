@@ -24,7 +24,12 @@ MAY_BE_REPEATED: tuple[type[Exception], ...] = ()
 with contextlib.suppress(ImportError):
     import requests
     from keystoneauth1 import session as keystone_session
-    from keystoneauth1.exceptions import ConnectFailure, ConnectTimeout, HttpError, UnknownConnectionError
+    from keystoneauth1.exceptions import (
+        ConnectFailure,
+        ConnectTimeout,
+        HttpError,
+        UnknownConnectionError,
+    )
 
     BaseSession = keystone_session.Session
     BaseTimeout = ConnectTimeout
@@ -50,7 +55,9 @@ class OutOfTimeError(BaseTimeout):
     """A request that was not sent, as its deadline had passed."""
 
     def __init__(self, seconds: float) -> None:
-        super().__init__(f"the time was over after {seconds:g} s, and the request was not sent")
+        super().__init__(
+            f"the time was over after {seconds:g} s, and the request was not sent"
+        )
 
 
 class RecordedSession(BaseSession):
@@ -72,13 +79,17 @@ class RecordedSession(BaseSession):
         self.deadline = deadline
         self.api_timeout = api_timeout
 
-    def request(self, url: str, method: str, **options: Any) -> requests.Response:
+    def request(
+        self, url: str, method: str, **options: Any
+    ) -> requests.Response:
         """Send a request, and again if a rate limit has refused it: then it has had no effect."""
         while True:
             try:
                 answer = self.repeated(url, method, **options)
             except HttpError as exc:
-                if not self.waits_for_rate_limit(exc.http_status, exc.response):
+                if not self.waits_for_rate_limit(
+                    exc.http_status, exc.response
+                ):
                     raise
             else:
                 if not self.waits_for_rate_limit(answer.status_code, answer):
@@ -94,7 +105,9 @@ class RecordedSession(BaseSession):
         time.sleep(pause)
         return True
 
-    def repeated(self, url: str, method: str, **options: Any) -> requests.Response:
+    def repeated(
+        self, url: str, method: str, **options: Any
+    ) -> requests.Response:
         """Send a request, and a safe one several times if there is no answer."""
         service = (options.get("endpoint_filter") or {}).get("service_type")
         # The SDK would repeat any request once, whether or not it may have taken effect.
@@ -103,12 +116,16 @@ class RecordedSession(BaseSession):
             options["rate_semaphore"] = contextlib.nullcontext()
         # A caller may decide this itself, for example for a POST that changes nothing.
         safe = options.pop("repeat", method in SAFE or is_login(url))
-        limit = options.pop("timeout", None) or self.api_timeout * (1 if safe else PATIENCE)
+        limit = options.pop("timeout", None) or self.api_timeout * (
+            1 if safe else PATIENCE
+        )
         pauses = PAUSES if safe else ()
         token = service_called.set(service or service_called.get())
         try:
             for pause in pauses:
-                answer = self.attempt_before(pause, limit, url, method, options)
+                answer = self.attempt_before(
+                    pause, limit, url, method, options
+                )
                 if answer is not None:
                     return answer
             return self.attempt(limit, url, method, options)
@@ -116,7 +133,12 @@ class RecordedSession(BaseSession):
             service_called.reset(token)
 
     def attempt_before(
-        self, pause: float, limit: float, url: str, method: str, options: dict[str, Any]
+        self,
+        pause: float,
+        limit: float,
+        url: str,
+        method: str,
+        options: dict[str, Any],
     ) -> requests.Response | None:
         """Send a request once. Without an answer of the service itself, rest and return None if it may be repeated."""
         try:
@@ -130,13 +152,17 @@ class RecordedSession(BaseSession):
             time.sleep(pause)
         return None
 
-    def attempt(self, limit: float, url: str, method: str, options: dict[str, Any]) -> requests.Response:
+    def attempt(
+        self, limit: float, url: str, method: str, options: dict[str, Any]
+    ) -> requests.Response:
         """Send a request once, unless its deadline and its last second have passed."""
         if self.deadline.left_with_grace() <= 0:
             raise OutOfTimeError(self.deadline.seconds)
         # A hanging service must not outlive the deadline.
         timeout = seconds_left(self.deadline, limit)
-        answer: requests.Response = super().request(url, method, **{**options, "timeout": timeout})
+        answer: requests.Response = super().request(
+            url, method, **{**options, "timeout": timeout}
+        )
         return answer
 
 
@@ -146,7 +172,10 @@ def limits_rate(semaphore: Any) -> bool:
     Without one keystoneauth waits all the same, until the time of the day at which its client was made: for a day, if
     the clock has been set back by one.
     """
-    return bool(getattr(semaphore, "_rate_delay", None) or getattr(semaphore, "_concurrency", None))
+    return bool(
+        getattr(semaphore, "_rate_delay", None)
+        or getattr(semaphore, "_concurrency", None)
+    )
 
 
 def pause_of(answer: Any) -> int:
@@ -172,5 +201,7 @@ def may_still_take_effect(exc: BaseException) -> bool:
 
 def status_of(exc: BaseException) -> int | None:
     """Return the HTTP status of an error: keystoneauth and the SDK name it differently."""
-    status: int | None = getattr(exc, "http_status", None) or getattr(exc, "status_code", None)
+    status: int | None = getattr(exc, "http_status", None) or getattr(
+        exc, "status_code", None
+    )
     return status

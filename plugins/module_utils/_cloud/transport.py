@@ -50,7 +50,9 @@ Sample = tuple[float, str, float]
 Headers = Mapping[str, str]
 Result = TypeVar("Result")
 
-service_called: contextvars.ContextVar[str | None] = contextvars.ContextVar("service_called", default=None)
+service_called: contextvars.ContextVar[str | None] = contextvars.ContextVar(
+    "service_called", default=None
+)
 
 
 class RedirectedError(StageError):
@@ -62,7 +64,9 @@ class RedirectedError(StageError):
 
 
 def request_id(headers: Headers) -> str | None:
-    return headers.get("x-openstack-request-id") or headers.get("x-compute-request-id")
+    return headers.get("x-openstack-request-id") or headers.get(
+        "x-compute-request-id"
+    )
 
 
 def secrets_in(headers: Headers) -> list[str]:
@@ -98,7 +102,9 @@ def within(seconds: float, action: Callable[[], Result]) -> Result:
     if errors:
         raise errors[0]
     if not results:
-        raise requests.exceptions.ReadTimeout(f"the answer was not whole after {seconds:.0f} s")
+        raise requests.exceptions.ReadTimeout(
+            f"the answer was not whole after {seconds:.0f} s"
+        )
     return results[0]
 
 
@@ -112,7 +118,10 @@ def whole(answer: Any, url: str) -> requests.Response:
         if size > LARGEST:
             answer.close()
             limit = f"{LARGEST // MEBIBYTE} MiB"
-            raise StageError("service", f"{host_of(url)} answers with more than {limit} to {path_of(url)}")
+            raise StageError(
+                "service",
+                f"{host_of(url)} answers with more than {limit} to {path_of(url)}",
+            )
     # requests keeps it here as well when it reads a body at once.
     answer._content = b"".join(parts)
     answer._content_consumed = True
@@ -173,14 +182,18 @@ class Transport(BaseTransport):
     addresses: returns the URLs of the cloud as far as they are known, to which alone a token or a password is sent.
     """
 
-    def __init__(self, calls: list[Call], samples: list[Sample], deadline: Deadline) -> None:
+    def __init__(
+        self, calls: list[Call], samples: list[Sample], deadline: Deadline
+    ) -> None:
         super().__init__()
         self.calls = calls
         self.samples = samples
         self.deadline = deadline
         self.addresses: Callable[[], list[str]] = list
 
-    def request(self, method: str, url: str, **options: Any) -> requests.Response:
+    def request(
+        self, method: str, url: str, **options: Any
+    ) -> requests.Response:
         headers = options.get("headers") or {}
         masking.learn(*secrets_in(headers))
         self.refuse_unknown_address(method, url, headers)
@@ -193,7 +206,9 @@ class Transport(BaseTransport):
         finally:
             self.calls.append(call.completed())
 
-    def refuse_unknown_address(self, method: str, url: str, headers: Headers) -> None:
+    def refuse_unknown_address(
+        self, method: str, url: str, headers: Headers
+    ) -> None:
         """Refuse to carry a secret to an address that only an answer has named, such as that of a next page."""
         carries_password = method == "POST" and is_login(url)
         if not (carries_password or secrets_in(headers)):
@@ -205,14 +220,25 @@ class Transport(BaseTransport):
         message = f"an answer leads to {host_of(url)}, which is not in the catalogue, so no token is sent there"
         raise StageError("service", message, hint=hint)
 
-    def answer_to(self, call: CallAtWork, options: dict[str, Any]) -> requests.Response:
+    def answer_to(
+        self, call: CallAtWork, options: dict[str, Any]
+    ) -> requests.Response:
         """Send a request, note its answer, and learn the cloud's time and the tokens from it."""
-        send = functools.partial(super().request, call.method, call.url, **{**options, "stream": True})
+        send = functools.partial(
+            super().request,
+            call.method,
+            call.url,
+            **{**options, "stream": True},
+        )
         sent = time.time()
-        answer = within(seconds_left(self.deadline), lambda: whole(send(), call.url))
+        answer = within(
+            seconds_left(self.deadline), lambda: whole(send(), call.url)
+        )
         masking.learn(*secrets_in(answer.headers))
         call.status = answer.status_code
         call.request_id = request_id(answer.headers)
         refuse_another_address(call.method, call.url, answer)
-        self.samples.append((sent, answer.headers.get("date", ""), time.time()))
+        self.samples.append(
+            (sent, answer.headers.get("date", ""), time.time())
+        )
         return answer

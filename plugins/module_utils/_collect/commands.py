@@ -37,15 +37,22 @@ NO_MATCH = "exit status 1"
 LONGEST_COMMAND = 120
 LONGEST_OUTPUT = 300
 # How docker and podman say that a container does not exist, and that it does not run
-NO_CONTAINER = re.compile(r"no such container|no container with name", re.IGNORECASE)
-NOT_RUNNING = re.compile(r"container \S+ is (not running|paused)|container state improper", re.IGNORECASE)
+NO_CONTAINER = re.compile(
+    r"no such container|no container with name", re.IGNORECASE
+)
+NOT_RUNNING = re.compile(
+    r"container \S+ is (not running|paused)|container state improper",
+    re.IGNORECASE,
+)
 # The last two are Ansible's own words.
 REFUSALS = re.compile(
     r"sudo: .*(password|authentication|tty|terminal|privileges)|is not (allowed|in the sudoers)|may not run sudo"
     r"|(Missing|Incorrect) sudo password"
 )
 SUDO_ADVICE = "docs/security.md has the rules for sudo."
-MISSING = re.compile(r"(command )?not found|No such file or directory: b?'|executable file not found")
+MISSING = re.compile(
+    r"(command )?not found|No such file or directory: b?'|executable file not found"
+)
 # How a message begins, by the kind of what could not be read
 REASONS = {
     "undeployed": "there is no container for",
@@ -82,11 +89,16 @@ class UnreadError(Exception):
     @property
     def is_of_container(self) -> bool:
         """Return whether the command could not be run because its container does not exist or does not run."""
-        return self.is_undeployed or NOT_RUNNING.search(self.output) is not None
+        return (
+            self.is_undeployed or NOT_RUNNING.search(self.output) is not None
+        )
 
     @property
     def is_of_absent_file(self) -> bool:
-        return self.kind == "failed" and "No such file or directory" in self.output
+        return (
+            self.kind == "failed"
+            and "No such file or directory" in self.output
+        )
 
 
 class Host:
@@ -118,7 +130,14 @@ class Host:
 
     def patient(self) -> Host:
         """Return this host for commands that may take long, such as those that read logs, with an empty unread."""
-        return Host(self.execute, self.prefixes, max(self.patience, LONG), self._sudo, self.clock, self.options)
+        return Host(
+            self.execute,
+            self.prefixes,
+            max(self.patience, LONG),
+            self._sudo,
+            self.clock,
+            self.options,
+        )
 
     @property
     def sudo(self) -> tuple[str, ...]:
@@ -133,7 +152,13 @@ class Host:
         return self.sudo if root or prefix else ()
 
     @overload
-    def ask(self, part: str | None, *words: str, root: bool = ..., despite: str | None = ...) -> str: ...
+    def ask(
+        self,
+        part: str | None,
+        *words: str,
+        root: bool = ...,
+        despite: str | None = ...,
+    ) -> str: ...
 
     @overload
     def ask(
@@ -171,13 +196,22 @@ class Host:
         raise min(failures, key=lambda failure: failure.is_undeployed)
 
     def ask_by(
-        self, prefix: Sequence[str], words: Sequence[str], root: bool, despite: str | None, take: Take | None
+        self,
+        prefix: Sequence[str],
+        words: Sequence[str],
+        root: bool,
+        despite: str | None,
+        take: Take | None,
     ) -> Any:
         """Run a command behind a prefix."""
         command = [*self.privilege(root, prefix), *prefix, *words]
-        status, out, errors = self.execute(["timeout", str(self.patience), *command], take)
+        status, out, errors = self.execute(
+            ["timeout", str(self.patience), *command], take
+        )
         if status == TIMED_OUT:
-            raise UnreadError("hung", command, f"no answer after {self.patience} s")
+            raise UnreadError(
+                "hung", command, f"no answer after {self.patience} s"
+            )
         if status == 0 or has_only(errors, despite):
             return out
         # take may have made something else of it.
@@ -186,15 +220,27 @@ class Host:
         reason = printed[:LONGEST_OUTPUT] or f"exit status {status}"
         if prefix and NO_CONTAINER.search(reason):
             raise UnreadError("undeployed", command, reason)
-        raise UnreadError(kind_of(status, reason, (words[0], *prefix[:1])), command, reason)
+        raise UnreadError(
+            kind_of(status, reason, (words[0], *prefix[:1])), command, reason
+        )
 
     @overload
-    def attempt(self, what: str, read: Callable[..., T], *arguments: Any) -> Optional[T]: ...
+    def attempt(
+        self, what: str, read: Callable[..., T], *arguments: Any
+    ) -> Optional[T]: ...
 
     @overload
-    def attempt(self, what: str, read: Callable[..., T], *arguments: Any, default: Any) -> T: ...
+    def attempt(
+        self, what: str, read: Callable[..., T], *arguments: Any, default: Any
+    ) -> T: ...
 
-    def attempt(self, what: str, read: Callable[..., Any], *arguments: Any, default: Any = None) -> Any:
+    def attempt(
+        self,
+        what: str,
+        read: Callable[..., Any],
+        *arguments: Any,
+        default: Any = None,
+    ) -> Any:
         """Read one of several things; if it cannot be read, note that in unread and go on."""
         try:
             return read(self, *arguments)
@@ -202,9 +248,19 @@ class Host:
             noted = self.undeployed if exc.is_undeployed else self.unread
             noted.append(Unread(exc.kind, what, str(exc), command=exc.command))
         # The XML parser raises a SyntaxError.
-        except (ValueError, LookupError, TypeError, AttributeError, SyntaxError) as exc:
-            reason = f"an answer of an unknown form: {type(exc).__name__}: {exc}"
-            self.unread.append(Unread("strange", what, reason, command=read.__name__))
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+            AttributeError,
+            SyntaxError,
+        ) as exc:
+            reason = (
+                f"an answer of an unknown form: {type(exc).__name__}: {exc}"
+            )
+            self.unread.append(
+                Unread("strange", what, reason, command=read.__name__)
+            )
         return default
 
 
@@ -230,10 +286,16 @@ def kind_of(status: int, output: str, programs: tuple[str, ...]) -> str:
         return "missing"
     is_named = any(program in output for program in programs)
     # grep ends with 2 if a file is missing.
-    return "missing" if status != 2 and is_named and MISSING.search(output) else "failed"
+    return (
+        "missing"
+        if status != 2 and is_named and MISSING.search(output)
+        else "failed"
+    )
 
 
-def processes(host: Host, part: str, pattern: str) -> list[tuple[int, list[str]]]:
+def processes(
+    host: Host, part: str, pattern: str
+) -> list[tuple[int, list[str]]]:
     """Return the id and the words of the command line of each process whose command line matches."""
     command = ["pgrep", "--full", "--list-full", "--", pattern]
     try:

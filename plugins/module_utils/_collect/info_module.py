@@ -35,7 +35,9 @@ Params = Mapping[str, Any]
 class Output(io.RawIOBase):
     """The output of a command, until it has ended. A process that it leaves behind may keep the pipe open for ever."""
 
-    def __init__(self, process: subprocess.Popen[bytes], deadline: float) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], deadline: float
+    ) -> None:
         super().__init__()
         self.process = process
         self.deadline = deadline
@@ -48,7 +50,10 @@ class Output(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         while not self.poll.poll(LINGER * 1000):
-            if self.process.poll() is not None or time.monotonic() > self.deadline:
+            if (
+                self.process.poll() is not None
+                or time.monotonic() > self.deadline
+            ):
                 return 0
         return cast("io.FileIO", self.pipe.raw).readinto(buffer)
 
@@ -64,7 +69,11 @@ def execute(words: list[str], take: Take | None) -> tuple[int, Any, str]:
         try:
             # pylint: disable-next=ansible-bad-function,consider-using-with
             process = subprocess.Popen(
-                words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, env=environment
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environment,
             )
         except OSError as exc:
             return NO_COMMAND, "", f"{words[0]}: {exc.strerror}"
@@ -106,7 +115,12 @@ def main(
     # A module that reads little has the prefixes alone.
     platform = module.params.get("platform") or module.params
     patience = module.params.get("patience") or PATIENCE
-    host = Host(execute, platform.get("prefixes"), patience, options=platform.get("options"))
+    host = Host(
+        execute,
+        platform.get("prefixes"),
+        patience,
+        options=platform.get("options"),
+    )
     with failing(module, "reading this host"):
         facts = to_json(read(host, module.params))
     unread = to_json(host.unread)

@@ -26,7 +26,9 @@ class Table:
 
 def columns_of(kind: type[Any]) -> str:
     """Return the columns of a kind of row, as an option of the programs."""
-    columns = [key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()]
+    columns = [
+        key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()
+    ]
     return f"--columns={','.join(columns)}"
 
 

@@ -42,4 +42,6 @@ PROJECTS = (
     *instance.PROJECTS,
     *front.PROJECTS,
 )
-COMPONENTS = tuple(chain.from_iterable(project.components for project in PROJECTS))
+COMPONENTS = tuple(
+    chain.from_iterable(project.components for project in PROJECTS)
+)

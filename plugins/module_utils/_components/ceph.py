@@ -27,7 +27,12 @@ PROJECTS = (
                 "ceph-mon",
                 stages=("image", "volume"),
                 carries=("socket(RADOS)",),
-                mentioned_as=(r"\brados\b", r"\brbd\b", r"\bceph\b", "librados"),
+                mentioned_as=(
+                    r"\brados\b",
+                    r"\brbd\b",
+                    r"\bceph\b",
+                    "librados",
+                ),
                 exceptions=("rados.", "rbd."),
                 ports=(Port(3300), Port(6789)),
                 programs=("ceph-mon",),

@@ -17,9 +17,19 @@ PROJECTS = (
         components=(
             Component(
                 "cinder-api",
-                depends_on=("cinder-volume", "database", "rabbitmq", "keystone", "memcached"),
+                depends_on=(
+                    "cinder-volume",
+                    "database",
+                    "rabbitmq",
+                    "keystone",
+                    "memcached",
+                ),
                 stages=("volume",),
-                api=Api(("volume", "block-storage", "block-store", "volumev3"), stage="volume", url_paths=("volume",)),
+                api=Api(
+                    ("volume", "block-storage", "block-store", "volumev3"),
+                    stage="volume",
+                    url_paths=("volume",),
+                ),
                 mentioned_as=("cinder", "volume (?:service|api)"),
                 libraries=("cinderclient",),
                 ports=(Port(8776),),

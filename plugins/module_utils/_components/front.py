@@ -36,8 +36,13 @@ PROJECTS = (
                 stages=STAGES,
                 only_where_present=True,
                 programs=("keepalived",),
-                units=("keepalived.service", "kolla-keepalived-container.service"),
-                commands=Commands(state="ip -brief address show; journalctl --unit keepalived --since -15min"),
+                units=(
+                    "keepalived.service",
+                    "kolla-keepalived-container.service",
+                ),
+                commands=Commands(
+                    state="ip -brief address show; journalctl --unit keepalived --since -15min"
+                ),
             ),
         ),
     ),

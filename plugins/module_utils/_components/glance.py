@@ -17,7 +17,14 @@ PROJECTS = (
         components=(
             Component(
                 "glance-api",
-                depends_on=("ceph-mon", "ceph-osd", "ceph-rgw", "keystone", "database", "memcached"),
+                depends_on=(
+                    "ceph-mon",
+                    "ceph-osd",
+                    "ceph-rgw",
+                    "keystone",
+                    "database",
+                    "memcached",
+                ),
                 stages=("image", "volume"),
                 api=Api(("image",), stage="image", url_paths=("image",)),
                 mentioned_as=("glance", "image service"),

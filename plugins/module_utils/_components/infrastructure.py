@@ -20,10 +20,19 @@ PROJECTS = (
                 stages=("network", "volume", "boot", "metadata"),
                 sections=("oslo_messaging_rabbit",),
                 carries=("AMQP cast", "AMQP call", "AMQP subscribe"),
-                mentioned_as=("rabbit", "amqp", "access to vhost", r"oslo\.messaging", "message (?:queue|broker)"),
+                mentioned_as=(
+                    "rabbit",
+                    "amqp",
+                    "access to vhost",
+                    r"oslo\.messaging",
+                    "message (?:queue|broker)",
+                ),
                 libraries=("amqp",),
                 ports=(Port(5671, encrypted=True), Port(5672, "amqp")),
-                url_schemes=(UrlScheme("rabbit", 5672, "amqp"), UrlScheme("amqp", 5672, "amqp")),
+                url_schemes=(
+                    UrlScheme("rabbit", 5672, "amqp"),
+                    UrlScheme("amqp", 5672, "amqp"),
+                ),
                 programs=("beam.smp",),
                 commands=Commands(
                     state="rabbitmq-diagnostics alarms; rabbitmq-diagnostics memory_breakdown; df -h /var/lib/rabbitmq",
@@ -40,7 +49,14 @@ PROJECTS = (
         components=(
             Component(
                 "database",
-                stages=("auth", "image", "network", "volume", "boot", "metadata"),
+                stages=(
+                    "auth",
+                    "image",
+                    "network",
+                    "volume",
+                    "boot",
+                    "metadata",
+                ),
                 sections=("database", "api_database"),
                 carries=("DB",),
                 mentioned_as=(
@@ -56,7 +72,10 @@ PROJECTS = (
                 libraries=("pymysql",),
                 exceptions=("DBConnection", "DBError", "OperationalError"),
                 ports=(Port(3306, "mysql"), Port(5432)),
-                url_schemes=(UrlScheme("mysql", 3306, "mysql"), UrlScheme("postgresql", 5432, "tcp")),
+                url_schemes=(
+                    UrlScheme("mysql", 3306, "mysql"),
+                    UrlScheme("postgresql", 5432, "tcp"),
+                ),
                 programs=("mariadbd", "mysqld"),
                 commands=Commands(
                     state=(
@@ -74,7 +93,14 @@ PROJECTS = (
         components=(
             Component(
                 "memcached",
-                stages=("auth", "image", "network", "volume", "boot", "metadata"),
+                stages=(
+                    "auth",
+                    "image",
+                    "network",
+                    "volume",
+                    "boot",
+                    "metadata",
+                ),
                 mentioned_as=("memcache",),
                 libraries=("memcache", "pymemcache"),
                 ports=(Port(11211, "memcached"),),
@@ -84,6 +110,13 @@ PROJECTS = (
     ),
     Project(
         "dnsmasq",
-        components=(Component("dnsmasq", network_back_end="agents", mentioned_as=("dnsmasq",), programs=("dnsmasq",)),),
+        components=(
+            Component(
+                "dnsmasq",
+                network_back_end="agents",
+                mentioned_as=("dnsmasq",),
+                programs=("dnsmasq",),
+            ),
+        ),
     ),
 )

@@ -14,7 +14,13 @@ PROJECTS = (
         components=(
             Component(
                 "vm-instance",
-                depends_on=("data network", "neutron-l2-agent", "dnsmasq", "neutron-dhcp-agent", "ovn-controller"),
+                depends_on=(
+                    "data network",
+                    "neutron-l2-agent",
+                    "dnsmasq",
+                    "neutron-dhcp-agent",
+                    "ovn-controller",
+                ),
                 is_beside_instance=True,
                 commands=Commands(
                     overview="openstack console log show, of an instance that is kept: -e stackproof_keep=on_failure"

@@ -25,7 +25,9 @@ PROJECTS = (
                 libraries=("keystoneclient",),
                 ports=(Port(5000),),
                 url_options=("auth_url", "www_authenticate_uri", "auth_uri"),
-                commands=Commands(rights="openstack user list --long; openstack role assignment list --names"),
+                commands=Commands(
+                    rights="openstack user list --long; openstack role assignment list --names"
+                ),
             ),
         ),
     ),
@@ -40,7 +42,10 @@ PROJECTS = (
                 libraries=("ldap",),
                 exceptions=("ldap.", "SERVER_DOWN"),
                 ports=(Port(389), Port(636)),
-                url_schemes=(UrlScheme("ldap", 389, "tcp"), UrlScheme("ldaps", 636, "tcp")),
+                url_schemes=(
+                    UrlScheme("ldap", 389, "tcp"),
+                    UrlScheme("ldaps", 636, "tcp"),
+                ),
                 programs=("slapd",),
                 # No platform deploys it with the cloud.
                 units=("slapd.service", "dirsrv@*.service"),

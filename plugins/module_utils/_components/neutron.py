@@ -17,17 +17,34 @@ PROJECTS = (
         components=(
             Component(
                 "neutron-server",
-                depends_on=("database", "rabbitmq", "keystone", "memcached", "ovn-nb-db", "ovn-sb-db"),
+                depends_on=(
+                    "database",
+                    "rabbitmq",
+                    "keystone",
+                    "memcached",
+                    "ovn-nb-db",
+                    "ovn-sb-db",
+                ),
                 stages=("network",),
                 answers_calls=True,
-                api=Api(("network",), stage="network", url_paths=("networking",)),
+                api=Api(
+                    ("network",), stage="network", url_paths=("networking",)
+                ),
                 mentioned_as=("neutron", "network(?:ing)? (?:service|api)"),
                 # The binding of the port has failed, or was never made.
-                bad_values=(r"VIF type\W{1,3}(?:unbound|binding_failed)", r"vif_type\W{1,6}(?:unbound|binding_failed)"),
+                bad_values=(
+                    r"VIF type\W{1,3}(?:unbound|binding_failed)",
+                    r"vif_type\W{1,6}(?:unbound|binding_failed)",
+                ),
                 libraries=("neutronclient",),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 ports=(Port(9696),),
-                topics=("q-plugin", "q-l3-plugin", "q-reports-plugin", "q-server-resource-versions"),
+                topics=(
+                    "q-plugin",
+                    "q-l3-plugin",
+                    "q-reports-plugin",
+                    "q-server-resource-versions",
+                ),
             ),
             Component(
                 "neutron-metadata-agent",
@@ -38,7 +55,12 @@ PROJECTS = (
             ),
             Component(
                 "neutron-ovn-metadata-agent",
-                depends_on=("nova-api-metadata", "ovn-controller", "ovn-sb-db", "ovsdb"),
+                depends_on=(
+                    "nova-api-metadata",
+                    "ovn-controller",
+                    "ovn-sb-db",
+                    "ovsdb",
+                ),
                 is_beside_instance=True,
                 network_back_end="ovn",
                 stages=("metadata",),
@@ -48,7 +70,10 @@ PROJECTS = (
             ),
             Component(
                 "neutron-metadata-proxy",
-                run_by=("neutron-metadata-agent", "neutron-ovn-metadata-agent"),
+                run_by=(
+                    "neutron-metadata-agent",
+                    "neutron-ovn-metadata-agent",
+                ),
                 mentioned_as=("haproxy",),
                 programs=("haproxy",),
             ),
@@ -66,7 +91,10 @@ PROJECTS = (
                 is_beside_instance=True,
                 network_back_end="agents",
                 stages=("metadata",),
-                reports_as=("neutron-openvswitch-agent", "neutron-linuxbridge-agent"),
+                reports_as=(
+                    "neutron-openvswitch-agent",
+                    "neutron-linuxbridge-agent",
+                ),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 starts=("ovs-vsctl", "ovs-ofctl"),
             ),

@@ -20,10 +20,20 @@ PROJECTS = (
                 stages=("metadata",),
                 carries=("OVSDB",),
                 log_name="openvswitch",
-                mentioned_as=("ovs-vsctl", "ovs-ofctl", "vswitch", "br-int", "ovsdb(?!app)", "openflow"),
+                mentioned_as=(
+                    "ovs-vsctl",
+                    "ovs-ofctl",
+                    "vswitch",
+                    "br-int",
+                    "ovsdb(?!app)",
+                    "openflow",
+                ),
                 programs=("ovs-vswitchd", "ovsdb-server"),
                 # It still asks for the tap of a guest that has gone.
-                usual_errors=(UsualError("netdev_linux", None, 0.5), UsualError("dpif_netdev", None, 0.5)),
+                usual_errors=(
+                    UsualError("netdev_linux", None, 0.5),
+                    UsualError("dpif_netdev", None, 0.5),
+                ),
                 commands=Commands(state="ovs-vsctl show"),
             ),
         ),

@@ -10,13 +10,23 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from .catalogue import COMPONENTS, PROJECTS
-from .component import NO_API, Api, Commands, Component, Port, Project, UrlScheme
+from .component import (
+    NO_API,
+    Api,
+    Commands,
+    Component,
+    Port,
+    Project,
+    UrlScheme,
+)
 
 Entry = TypeVar("Entry", Component, Project)
 Thing = TypeVar("Thing")
 
 
-def owners(entries: Iterable[Entry], things_of: Callable[[Entry], Iterable[Thing]]) -> dict[Thing, str]:
+def owners(
+    entries: Iterable[Entry], things_of: Callable[[Entry], Iterable[Thing]]
+) -> dict[Thing, str]:
     """Return the name of the entry that each thing belongs to."""
     table: dict[Thing, str] = {}
     for entry in entries:
@@ -30,9 +40,16 @@ def names_of(is_meant: Callable[[Component], bool]) -> list[str]:
 
 
 BY_NAME = {component.name: component for component in COMPONENTS}
-PROJECT_OF = owners(PROJECTS, lambda project: [component.name for component in project.components])
+PROJECT_OF = owners(
+    PROJECTS,
+    lambda project: [component.name for component in project.components],
+)
 # The component that writes a log, by the name of the log where that is another one
-WRITERS = {component.log_name: component.name for component in COMPONENTS if component.log_name}
+WRITERS = {
+    component.log_name: component.name
+    for component in COMPONENTS
+    if component.log_name
+}
 # Names in flows that stand for none of the components: the run itself, and what keeps its token
 NO_COMPONENTS = ("client", "token-store")
 # The component of each service in Keystone's catalog, by the type of the service
@@ -41,7 +58,10 @@ APIS = owners(COMPONENTS, lambda component: component.api.service_types)
 PROGRAMS = owners(COMPONENTS, lambda component: component.programs)
 # The servers of OVSDB, to all of which one library speaks
 OVSDB_SERVERS = names_of(
-    lambda component: "OVSDB" in component.carries or any(port.speaks == "ovsdb" for port in component.ports)
+    lambda component: (
+        "OVSDB" in component.carries
+        or any(port.speaks == "ovsdb" for port in component.ports)
+    )
 )
 LIBRARIES = owners(COMPONENTS, lambda component: component.libraries)
 # Where the APIs list a component by the name of another binary
@@ -50,10 +70,16 @@ BINARIES = owners(COMPONENTS, lambda component: component.reports_as)
 TOPICS = owners(COMPONENTS, lambda component: component.topics)
 # The component that listens on a port, with what is spoken there
 PORTS: dict[int, tuple[str, Port]] = {
-    port.number: (name, port) for port, name in owners(COMPONENTS, lambda component: component.ports).items()
+    port.number: (name, port)
+    for port, name in owners(
+        COMPONENTS, lambda component: component.ports
+    ).items()
 }
 URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
-    scheme.name: (name, scheme) for scheme, name in owners(COMPONENTS, lambda component: component.url_schemes).items()
+    scheme.name: (name, scheme)
+    for scheme, name in owners(
+        COMPONENTS, lambda component: component.url_schemes
+    ).items()
 }
 URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths)
 # The component that a section of settings is about, where it does not have the name of the project
@@ -62,7 +88,9 @@ URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
 # Option that names the host of a component: the component, the option that names its port, and its usual port
 HOST_OPTIONS = {
     option.host: (name, option.port, BY_NAME[name].ports[0].number)
-    for option, name in owners(COMPONENTS, lambda component: component.host_options).items()
+    for option, name in owners(
+        COMPONENTS, lambda component: component.host_options
+    ).items()
 }
 
 
@@ -107,7 +135,13 @@ def missing_with(back_end: str | None) -> set[str]:
     """Return the components that a cloud with this back end of Neutron does not have; none if it is not known."""
     if not back_end:
         return set()
-    return set(names_of(lambda component: component.network_back_end not in (None, back_end)))
+    return set(
+        names_of(
+            lambda component: (
+                component.network_back_end not in (None, back_end)
+            )
+        )
+    )
 
 
 def stands_for(name: str) -> list[str]:
@@ -132,7 +166,11 @@ def carriers_of(kind: str) -> list[str]:
 
 def answering_calls_of(project: str) -> list[str]:
     """Return the components that answer the calls of a project's services over the queue."""
-    return names_of(lambda component: component.answers_calls and project_of(component.name) == project)
+    return names_of(
+        lambda component: (
+            component.answers_calls and project_of(component.name) == project
+        )
+    )
 
 
 def consumer_of(queue: str) -> tuple[str, str | None] | None:
@@ -149,10 +187,16 @@ def consumer_of(queue: str) -> tuple[str, str | None] | None:
 
 def meant_by_exception(exception: str) -> list[str]:
     """Return the components that an exception is about, by the words in its class."""
-    return names_of(lambda component: any(word in exception for word in component.exceptions))
+    return names_of(
+        lambda component: any(
+            word in exception for word in component.exceptions
+        )
+    )
 
 
-def share_of_healthy_runs(name: str, logger: str | None, exception: str | None) -> float:
+def share_of_healthy_runs(
+    name: str, logger: str | None, exception: str | None
+) -> float:
     """Return the share of healthy runs on the labs in which a component logs such an error."""
     for error in entry_of(name).usual_errors:
         if (error.logger, error.exception) == (logger, exception):
@@ -165,7 +209,11 @@ def commands_of(name: str | None) -> Commands:
 
 
 def api_of(project: str) -> Api:
-    apis = (component.api for component in COMPONENTS if project_of(component.name) == project)
+    apis = (
+        component.api
+        for component in COMPONENTS
+        if project_of(component.name) == project
+    )
     return next((api for api in apis if api.service_types), NO_API)
 
 

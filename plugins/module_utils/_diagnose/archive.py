@@ -76,7 +76,11 @@ class Budget:
     def doubts(self) -> list[str]:
         """Return what a reader has to know, as sentences."""
         left_out = (
-            [f"{self.left_out} links and other things that are no files were not unpacked"] if self.left_out else []
+            [
+                f"{self.left_out} links and other things that are no files were not unpacked"
+            ]
+            if self.left_out
+            else []
         )
         return [*left_out, *self.unread]
 
@@ -84,13 +88,19 @@ class Budget:
         self.size -= size
         if self.size < 0:
             raise StageError(
-                "invalid", f"more than {MOST_BYTES >> 30} GiB are packed", hint="Unpack what is needed of it."
+                "invalid",
+                f"more than {MOST_BYTES >> 30} GiB are packed",
+                hint="Unpack what is needed of it.",
             )
 
     def take_file(self) -> None:
         self.files -= 1
         if self.files < 0:
-            raise StageError("invalid", f"more than {MOST_FILES} files are packed", hint="Unpack what is needed of it.")
+            raise StageError(
+                "invalid",
+                f"more than {MOST_FILES} files are packed",
+                hint="Unpack what is needed of it.",
+            )
 
 
 @contextlib.contextmanager
@@ -115,7 +125,11 @@ def archives_at(path: str) -> list[str]:
     if os.path.isfile(path):
         return [path] if is_archive(path) else []
     with contextlib.suppress(OSError):
-        names = [name for name in sorted(os.listdir(path)) if not name.endswith(CHECKSUMS)]
+        names = [
+            name
+            for name in sorted(os.listdir(path))
+            if not name.endswith(CHECKSUMS)
+        ]
         if all(is_archive(name) for name in names):
             return [os.path.join(path, name) for name in names]
     return []
@@ -133,7 +147,10 @@ def stem(path: str) -> str:
 
 def ending_of(name: str) -> str:
     """Return the ending by which a name is that of an archive."""
-    return max((ending for ending in ENDINGS if name.lower().endswith(ending)), key=len)
+    return max(
+        (ending for ending in ENDINGS if name.lower().endswith(ending)),
+        key=len,
+    )
 
 
 def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
@@ -141,7 +158,11 @@ def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     members = of_zip if ending_of(path) == ZIP else of_tar
     try:
-        inner = [target for target in members(path, folder, budget) if is_archive(target)]
+        inner = [
+            target
+            for target in members(path, folder, budget)
+            if is_archive(target)
+        ]
     except DAMAGED as exc:
         if is_of_this_machine(exc):
             raise
@@ -150,7 +171,12 @@ def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
     if depth >= DEEPEST:
         return
     for target in inner:
-        unpack(target, os.path.join(os.path.dirname(target), stem(target)), budget, depth + 1)
+        unpack(
+            target,
+            os.path.join(os.path.dirname(target), stem(target)),
+            budget,
+            depth + 1,
+        )
         os.unlink(target)
 
 
@@ -160,12 +186,16 @@ def is_of_this_machine(exc: BaseException) -> bool:
     return isinstance(exc, OSError) and exc.errno not in (None, errno.EINVAL)
 
 
-def note_damaged(path: str, exc: BaseException, budget: Budget, depth: int) -> None:
+def note_damaged(
+    path: str, exc: BaseException, budget: Budget, depth: int
+) -> None:
     """Note that an archive in another one cannot be read; refuse one that was given itself."""
     message = f"{os.path.basename(path)} cannot be read as an archive: {str(exc) or type(exc).__name__}"
     if depth == 1:
         hint = "Unpack it yourself, and give the directory."
-        raise StageError("invalid", message, resource=path, hint=hint) from None
+        raise StageError(
+            "invalid", message, resource=path, hint=hint
+        ) from None
     budget.unread.append(message)
 
 
@@ -191,7 +221,11 @@ def of_zip(path: str, folder: str, budget: Budget) -> Iterator[str]:
     """Unpack the files of a zip, and yield the path of each. A link in it becomes a file with its target as text."""
     with zipfile.ZipFile(path) as archive:
         for member in archive.infolist():
-            target = None if member.is_dir() else target_of(member.filename, folder, budget)
+            target = (
+                None
+                if member.is_dir()
+                else target_of(member.filename, folder, budget)
+            )
             if target is None:
                 continue
             with archive.open(member) as content:
@@ -224,10 +258,17 @@ def target_of(name: str, folder: str, budget: Budget) -> str | None:
     return None if os.path.lexists(target) else target
 
 
-def write(content: IO[bytes], target: str, changed: float, budget: Budget) -> None:
+def write(
+    content: IO[bytes], target: str, changed: float, budget: Budget
+) -> None:
     """Write a file for this user alone, with the time that it had: it shows in which zone a log is."""
     budget.take_file()
-    with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as stream:
+    with open(
+        os.open(
+            target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600
+        ),
+        "wb",
+    ) as stream:
         while block := content.read(BLOCK):
             budget.take(len(block))
             stream.write(block)

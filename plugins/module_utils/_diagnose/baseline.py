@@ -39,7 +39,9 @@ def baseline_in(path: str, names: LogNames) -> Baseline:
     """Return what there was in a run that passed, or in a directory or an archive of logs."""
     if os.path.exists(os.path.join(path, "run.json")):
         return of_passed_run(read_record(path))
-    return Baseline(os.path.basename(path) or path, errors=errors_in(path, names))
+    return Baseline(
+        os.path.basename(path) or path, errors=errors_in(path, names)
+    )
 
 
 def of_passed_run(record: Record) -> Baseline:
@@ -53,7 +55,9 @@ def of_passed_run(record: Record) -> Baseline:
         record.run_id,
         cloud=record.cloud,
         passed=record.finished,
-        errors=kinds_of(record.known_errors) if has_read_logs(record) else None,
+        errors=kinds_of(record.known_errors)
+        if has_read_logs(record)
+        else None,
         idle=tuple(idle_in(record.hosts)),
         health=tuple(sorted(set(failed_checks(record.hosts)))),
     )
@@ -87,8 +91,14 @@ def errors_in(path: str, names: LogNames) -> tuple[ErrorKind, ...] | None:
             return None
         wanted = wanted_in_logs({}, NO_TEXTS, min(logs.begins), max(logs.ends))
         reads = logs.events(wanted)
-    return kinds_of(errors_of(of_run(new_record("baseline", None), {"log": reads.hosts})))
+    return kinds_of(
+        errors_of(of_run(new_record("baseline", None), {"log": reads.hosts}))
+    )
 
 
 def kinds_of(errors: Iterable[LoggedError]) -> tuple[ErrorKind, ...]:
-    return tuple(sorted({error.kind for error in errors if not error.is_warning}, key=str))
+    return tuple(
+        sorted(
+            {error.kind for error in errors if not error.is_warning}, key=str
+        )
+    )

@@ -34,7 +34,11 @@ def silence(logs: LogDirectory, hosts: Hosts) -> float:
 
     A report holds all that its host had logged before it was begun, even if that was nothing for long.
     """
-    own = [event for event in events_in(hosts) if not {"request", "server"}.isdisjoint(event["keys"])]
+    own = [
+        event
+        for event in events_in(hosts)
+        if not {"request", "server"}.isdisjoint(event["keys"])
+    ]
     # Where only lookups were logged, these are the last that is known of it.
     signs = list(filter(is_sign, own)) or own
     if not signs:
@@ -71,35 +75,51 @@ def is_sign(event: Json) -> bool:
     return "server" in event["keys"] and event["service"] != "nova-api"
 
 
-def add_addresses(logs: LogDirectory, hosts: Hosts, ports: Collection[str]) -> None:
+def add_addresses(
+    logs: LogDirectory, hosts: Hosts, ports: Collection[str]
+) -> None:
     """Give each host the addresses by which the others know it."""
     addresses = addresses_in_files(logs, hosts)
     worker = compute_host(hosts)
     if worker in addresses:
         known = set(chain.from_iterable(addresses.values()))
         clients = dict.fromkeys(binding_clients(hosts, ports))
-        addresses[worker] += [client for client in clients if client not in known]
+        addresses[worker] += [
+            client for client in clients if client not in known
+        ]
     for host, read in hosts.items():
         read["addresses"] = addresses[host]
 
 
-def addresses_in_files(logs: LogDirectory, hosts: Collection[str]) -> dict[str, list[str]]:
+def addresses_in_files(
+    logs: LogDirectory, hosts: Collection[str]
+) -> dict[str, list[str]]:
     """Return the addresses of each host that its own files or those of the others have."""
     whole_hosts = [place for place in logs.places if place.whole_host]
-    addresses = host_files.named_addresses([place.top for place in whole_hosts], hosts)
+    addresses = host_files.named_addresses(
+        [place.top for place in whole_hosts], hosts
+    )
     for place in whole_hosts:
         if place.name in addresses:
-            addresses[place.name] = sorted({*addresses[place.name], *host_files.addresses_of(place.top)})
+            addresses[place.name] = sorted(
+                {*addresses[place.name], *host_files.addresses_of(place.top)}
+            )
     return addresses
 
 
 def binding_clients(hosts: Hosts, ports: Collection[str]) -> list[str]:
     """Return the addresses from which the server's port was changed: only the host of the instance does so."""
-    return [event["client"] for event in events_in(hosts) if is_binding(event, ports)]
+    return [
+        event["client"]
+        for event in events_in(hosts)
+        if is_binding(event, ports)
+    ]
 
 
 def is_binding(event: Json, ports: Collection[str]) -> bool:
-    if (event["kind"], event.get("method")) != ("http", "PUT") or not event.get("client"):
+    if event["kind"] != "http" or event.get("method") != "PUT":
+        return False
+    if not event.get("client"):
         return False
     return any(f"/ports/{port}" in event["path"] for port in ports)
 
@@ -120,7 +140,10 @@ def compute_host(hosts: Hosts) -> str | None:
 
 
 def is_work(event: Json) -> bool:
-    return event["service"] == "nova-compute" and not {"server", "request"}.isdisjoint(event["keys"])
+    return event["service"] == "nova-compute" and not {
+        "server",
+        "request",
+    }.isdisjoint(event["keys"])
 
 
 def host_asked(event: Json, hosts: Collection[str]) -> str | None:

@@ -18,7 +18,9 @@ FAR = 86400
 # Kinds of resources that belong to one boot alone, and those that others use as well
 OWN, SHARED = ("port", "tap", "volume"), ("image", "network", "subnet")
 # The marks of which one proves that a request is a boot
-OF_BOOT = frozenset({Mark.ASKED, Mark.BEGUN, Mark.BUILT, Mark.ENDED, Mark.REFUSED})
+OF_BOOT = frozenset(
+    {Mark.ASKED, Mark.BEGUN, Mark.BUILT, Mark.ENDED, Mark.REFUSED}
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,9 @@ class FoundBoot(LoggedBoot):
 
     @property
     def logged(self) -> LoggedBoot:
-        return LoggedBoot(self.request, self.client, self.server, self.outcome, self.siblings)
+        return LoggedBoot(
+            self.request, self.client, self.server, self.outcome, self.siblings
+        )
 
 
 @dataclass(frozen=True)
@@ -47,7 +51,10 @@ class BootIds:
     @property
     def keys(self) -> dict[str, tuple[str, ...]]:
         """Return the kinds of which there are ids, with these."""
-        by_kind = {field.name: sorted(getattr(self, field.name)) for field in fields(self)}
+        by_kind = {
+            field.name: sorted(getattr(self, field.name))
+            for field in fields(self)
+        }
         return {kind: tuple(texts) for kind, texts in by_kind.items() if texts}
 
     def has_request_of(self, line: Line) -> bool:
@@ -88,7 +95,10 @@ def boots_of(request: str, lines: Sequence[Line]) -> list[FoundBoot]:
     if not servers:
         return [boot_of(request, lines, None, lines, 0)]
     siblings = len(servers) - 1
-    return [boot_of(request, lines, server, of_server, siblings) for server, of_server in servers.items()]
+    return [
+        boot_of(request, lines, server, of_server, siblings)
+        for server, of_server in servers.items()
+    ]
 
 
 def by_server(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -100,9 +110,15 @@ def by_server(lines: Iterable[Line]) -> dict[str, list[Line]]:
 
 
 def boot_of(
-    request: str, of_request: Sequence[Line], server: str | None, of_server: Iterable[Line], siblings: int
+    request: str,
+    of_request: Sequence[Line],
+    server: str | None,
+    of_server: Iterable[Line],
+    siblings: int,
 ) -> FoundBoot:
-    clients = set(chain.from_iterable(line.requests[:-1] for line in of_request))
+    clients = set(
+        chain.from_iterable(line.requests[:-1] for line in of_request)
+    )
     near, _far = near_and_far(of_request)
     return FoundBoot(
         request=request,
@@ -118,7 +134,11 @@ def outcome_of(marks: frozenset[Mark]) -> Outcome | None:
     if Mark.BUILT in marks:
         return Outcome.BUILT
     # Nova logs that it has built a server before it lets go of it.
-    return Outcome.FAILED if marks & {Mark.FAILED, Mark.REFUSED, Mark.ENDED} else None
+    return (
+        Outcome.FAILED
+        if marks & {Mark.FAILED, Mark.REFUSED, Mark.ENDED}
+        else None
+    )
 
 
 def grown(ids: BootIds, lines: Iterable[Line]) -> BootIds:
@@ -132,7 +152,11 @@ def grown(ids: BootIds, lines: Iterable[Line]) -> BootIds:
         for kind in SHARED:
             more["shared"].update(line.ids.get(kind, ()))
     more["tap"].update(f"tap{port[:11]}" for port in more["port"])
-    return BootIds(ids.request, ids.server, **{kind: frozenset(texts) for kind, texts in more.items()})
+    return BootIds(
+        ids.request,
+        ids.server,
+        **{kind: frozenset(texts) for kind, texts in more.items()},
+    )
 
 
 def is_line_of(line: Line, ids: BootIds) -> bool:
@@ -168,7 +192,10 @@ def lines_of_boot(lines: Sequence[Line], ids: BootIds) -> list[Line]:
 
 def is_deleted(lines: Iterable[Line], ids: BootIds) -> bool:
     """Return whether the removal of the server was asked for: then its boot is over, however far it came."""
-    return any(Mark.DELETED in line.marks and ids.has_server_of(line) for line in lines)
+    return any(
+        Mark.DELETED in line.marks and ids.has_server_of(line)
+        for line in lines
+    )
 
 
 def near_and_far(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
@@ -183,7 +210,9 @@ def near_and_far(lines: Sequence[Line]) -> tuple[list[Line], list[Line]]:
     return near, far
 
 
-def interval(lines: Sequence[Line], ids: BootIds, settling_s: float) -> tuple[float, float]:
+def interval(
+    lines: Sequence[Line], ids: BootIds, settling_s: float
+) -> tuple[float, float]:
     """Return begin and end of a boot: from its request to its last line, and the time in which its effects settle."""
     near, _far = near_and_far(lines_of_boot(lines, ids) or lines)
     first = min(line.began for line in near)

@@ -31,7 +31,9 @@ LONGEST_CALL = 120
 PLUGGED = "network-vif-plugged"
 
 
-def scope_of(bundle: Bundle, record: Record, events: Sequence[Event], reads: Reads) -> Scope:
+def scope_of(
+    bundle: Bundle, record: Record, events: Sequence[Event], reads: Reads
+) -> Scope:
     """Return the scope in which the boot of a bundle is followed."""
     hosts = reads["log"]
     worker = hosts.get(bundle.host) or {}
@@ -51,7 +53,11 @@ def scope_of(bundle: Bundle, record: Record, events: Sequence[Event], reads: Rea
 
 def names_of(bundle: Bundle) -> dict[str, str]:
     """Return the names that a rule may use in braces."""
-    names = {kind: bundle.keys[kind][0] for kind in ("server", "port", "volume") if bundle.keys.get(kind)}
+    names = {
+        kind: bundle.keys[kind][0]
+        for kind in ("server", "port", "volume")
+        if bundle.keys.get(kind)
+    }
     names.update(bundle.named)
     if bundle.host:
         names["host"] = bundle.host
@@ -64,7 +70,11 @@ def shows_all(bundle: Bundle, events: Sequence[Event]) -> bool:
     A boot that was built lacks nothing, without its request not all its lines are found, and what the logs do not show
     may have happened after their end.
     """
-    return took(events) is None and bool(bundle.keys.get("request")) and is_over(bundle)
+    return (
+        took(events) is None
+        and bool(bundle.keys.get("request"))
+        and is_over(bundle)
+    )
 
 
 def is_over(bundle: Bundle) -> bool:
@@ -82,7 +92,9 @@ def longest_silence(bundle: Bundle) -> int:
         if any(PLUGGED in phrase for phrase in event.get("phrases", ())):
             plugged.update(event["keys"].get("port", ()))
     ports = set(bundle.keys.get("port", ()))
-    waits_for_network = any(map(is_work, events)) and not (ports and ports <= plugged)
+    waits_for_network = any(map(is_work, events)) and not (
+        ports and ports <= plugged
+    )
     return LONGEST_WAIT if waits_for_network else LONGEST_CALL
 
 
@@ -101,7 +113,10 @@ def levels_of(bundle: Bundle, events: Sequence[Event]) -> dict[str, Level]:
         by_host, host = levels.get(event.service, {}), event.host
         if host in by_host and event.level:
             by_host[host] = max(by_host[host], event.level, key=rank)
-    return {service: least(bundle, service, hosts) for service, hosts in levels.items()}
+    return {
+        service: least(bundle, service, hosts)
+        for service, hosts in levels.items()
+    }
 
 
 def least(bundle: Bundle, service: str, hosts: dict[str, Level]) -> Level:

@@ -33,7 +33,9 @@ class WholeBoot:
     lines: list[Line]
 
 
-def with_server(logs: LogDirectory, server: str, near: float | None) -> WholeBoot:
+def with_server(
+    logs: LogDirectory, server: str, near: float | None
+) -> WholeBoot:
     """Return the boot of a server. The server may be rebuilt later; its first boot is meant."""
     lines = lines_naming(logs, server, near)
     boot = (
@@ -45,10 +47,16 @@ def with_server(logs: LogDirectory, server: str, near: float | None) -> WholeBoo
     return whole(logs, boot, near)
 
 
-def with_request(logs: LogDirectory, request: str, near: float | None) -> WholeBoot | None:
+def with_request(
+    logs: LogDirectory, request: str, near: float | None
+) -> WholeBoot | None:
     """Return the boot that a request asked for; None if it asked for something else."""
     lines = lines_naming(logs, request, near)
-    boots = [boot for boot in boots_in(lines) if request in (boot.request, boot.client)]
+    boots = [
+        boot
+        for boot in boots_in(lines)
+        if request in (boot.request, boot.client)
+    ]
     if boots:
         return whole(logs, chosen(boots, request), near)
     if is_of_boot(lines, request):
@@ -56,7 +64,9 @@ def with_request(logs: LogDirectory, request: str, near: float | None) -> WholeB
     return None
 
 
-def lines_naming(logs: LogDirectory, text: str, near: float | None) -> list[Line]:
+def lines_naming(
+    logs: LogDirectory, text: str, near: float | None
+) -> list[Line]:
     lines = logs.lines_with([text], near)
     if not lines:
         raise nothing_found(logs, f"no log line contains {text}")
@@ -73,9 +83,13 @@ def is_of_boot(lines: Sequence[Line], request: str) -> bool:
     return not has_answer and any(line.servers for line in own)
 
 
-def whole(logs: LogDirectory, boot: FoundBoot, near: float | None = None) -> WholeBoot:
+def whole(
+    logs: LogDirectory, boot: FoundBoot, near: float | None = None
+) -> WholeBoot:
     """Return a boot with all its ids and lines."""
-    ids = BootIds(request=known(boot.request, boot.client), server=known(boot.server))
+    ids = BootIds(
+        request=known(boot.request, boot.client), server=known(boot.server)
+    )
     lines = lines_of(logs, boot, ids, near)
     if boot.request and shares_client(boot, lines):
         ids = replace(ids, request=frozenset({boot.request}))
@@ -89,51 +103,86 @@ def known(*ids: str | None) -> frozenset[str]:
     return frozenset(filter(None, ids))
 
 
-def lines_of(logs: LogDirectory, boot: FoundBoot, ids: BootIds, near: float | None) -> list[Line]:
+def lines_of(
+    logs: LogDirectory, boot: FoundBoot, ids: BootIds, near: float | None
+) -> list[Line]:
     return logs.lines_with(sorted(ids.request | ids.server), near or boot.at)
 
 
 def shares_client(boot: FoundBoot, lines: Sequence[Line]) -> bool:
     """Return whether a client gave one id to several requests: then it is not the id of this boot alone."""
-    requests = {other.request for other in boots_in(lines) if other.client == boot.client}
+    requests = {
+        other.request
+        for other in boots_in(lines)
+        if other.client == boot.client
+    }
     return len(requests) > 1
 
 
 def first_of(server: str, lines: Sequence[Line]) -> FoundBoot | None:
-    return next((boot for boot in boots_in(lines) if boot.server == server), None)
+    return next(
+        (boot for boot in boots_in(lines) if boot.server == server), None
+    )
 
 
-def by_others(logs: LogDirectory, lines: Sequence[Line], near: float | None) -> FoundBoot | None:
+def by_others(
+    logs: LogDirectory, lines: Sequence[Line], near: float | None
+) -> FoundBoot | None:
     """Return the boot of a server that Nova's workers do not name, by the first requests of others that name it."""
     others = [line for line in lines if line.service not in WORKERS]
     others.sort(key=lambda line: line.at)
     servers: dict[str, str | None] = {}
     for line in reversed(others):
-        servers.update(dict.fromkeys(line.requests, next(iter(line.servers), None)))
+        servers.update(
+            dict.fromkeys(line.requests, next(iter(line.servers), None))
+        )
     for request in list(reversed(servers))[:TRIED]:
-        boots = [boot for boot in boots_in(logs.lines_with([request], near)) if not boot.server]
+        boots = [
+            boot
+            for boot in boots_in(logs.lines_with([request], near))
+            if not boot.server
+        ]
         if len(boots) == 1:
             return replace(boots[0], server=servers[request])
     return None
 
 
-def by_time(logs: LogDirectory, lines: Sequence[Line], server: str) -> FoundBoot | None:
+def by_time(
+    logs: LogDirectory, lines: Sequence[Line], server: str
+) -> FoundBoot | None:
     """Return the boot that was asked for right before the first line of the server, if there is only one."""
     first = min(line.at for line in lines)
     boots = boots_in(logs.lines_with(ASKED, first))
-    near = [boot for boot in boots if first - SHORTLY <= boot.at <= first and not boot.server]
-    return replace(near[0], server=server, by_time=True) if len(near) == 1 else None
+    near = [
+        boot
+        for boot in boots
+        if first - SHORTLY <= boot.at <= first and not boot.server
+    ]
+    return (
+        replace(near[0], server=server, by_time=True)
+        if len(near) == 1
+        else None
+    )
 
 
-def by_ids(lines: Sequence[Line], request: str | None, server: str | None) -> FoundBoot:
+def by_ids(
+    lines: Sequence[Line], request: str | None, server: str | None
+) -> FoundBoot:
     """Return a boot by the ids alone, where its own lines are missing."""
     servers = list(chain.from_iterable(line.servers for line in lines))
     if not server and servers:
         server = most_frequent(servers)
-    return FoundBoot(request=request, client=None, server=server, at=min(line.at for line in lines))
+    return FoundBoot(
+        request=request,
+        client=None,
+        server=server,
+        at=min(line.at for line in lines),
+    )
 
 
-def chosen(boots: Sequence[FoundBoot], request: str | None = None) -> FoundBoot:
+def chosen(
+    boots: Sequence[FoundBoot], request: str | None = None
+) -> FoundBoot:
     """Return the only boot, or the only one that failed; without such a boot the user must choose."""
     failed = [boot for boot in boots if boot.outcome is Outcome.FAILED]
     boot = sole(failed) or sole(boots)
@@ -142,7 +191,11 @@ def chosen(boots: Sequence[FoundBoot], request: str | None = None) -> FoundBoot:
     return boot
 
 
-def counted(boots: Collection[FoundBoot], failed: Collection[FoundBoot], request: str | None) -> str:
+def counted(
+    boots: Collection[FoundBoot],
+    failed: Collection[FoundBoot],
+    request: str | None,
+) -> str:
     """Return how many boots there are to choose from."""
     of_request = f" of {request}" if request else ""
     if failed:
@@ -151,6 +204,11 @@ def counted(boots: Collection[FoundBoot], failed: Collection[FoundBoot], request
 
 
 def ambiguous(boots: Sequence[FoundBoot], count: str) -> StageError:
-    named = [f"{moment(boot.at)} server {boot.server or 'unknown'}, request {boot.request}" for boot in boots]
+    named = [
+        f"{moment(boot.at)} server {boot.server or 'unknown'}, request {boot.request}"
+        for boot in boots
+    ]
     hint = "Choose one of them: -e stackproof_server_id=... or -e stackproof_request_id=..."
-    return StageError("ambiguous", f"{count}: {listed(named, MOST_NAMED, '; ')}", hint=hint)
+    return StageError(
+        "ambiguous", f"{count}: {listed(named, MOST_NAMED, '; ')}", hint=hint
+    )

@@ -48,13 +48,23 @@ class Reading:
     doubts: Sequence[str] = ()
 
 
-def bundle_of(logs: LogDirectory, question: Question, flows: Sequence[Flow]) -> Bundle:
+def bundle_of(
+    logs: LogDirectory, question: Question, flows: Sequence[Flow]
+) -> Bundle:
     """Return what the logs have of what is asked about. flows: those that a boot is followed through."""
     subject = subject_of(question)
     found = answer(logs, subject)
-    reading = of_boot(logs, found.boot, flows) if found.boot else of_requests(logs, found.requests)
+    reading = (
+        of_boot(logs, found.boot, flows)
+        if found.boot
+        else of_requests(logs, found.requests)
+    )
     # The boot's own lines are read apart from those of other requests, whose ids do not belong to the boot.
-    others = beside_boot(logs, found.boot, found.requests).reads.hosts if found.boot else {}
+    others = (
+        beside_boot(logs, found.boot, found.requests).reads.hosts
+        if found.boot
+        else {}
+    )
     zones = logs.zones_at(reading.began)
     return Bundle(
         name=os.path.basename(logs.directory) or logs.directory,
@@ -89,11 +99,15 @@ def asked_of(question: Question, subject: Subject) -> dict[str, str]:
     return {name: text for name, text in asked.items() if text}
 
 
-def of_boot(logs: LogDirectory, boot: WholeBoot, flows: Sequence[Flow]) -> Reading:
+def of_boot(
+    logs: LogDirectory, boot: WholeBoot, flows: Sequence[Flow]
+) -> Reading:
     """Read what flows look for of a boot."""
     began, until = boot_lines.interval(boot.lines, boot.ids, SETTLING)
     keys = boot.ids.keys
-    reads = logs.events(wanted_in_logs(keys, wanted(flows), began, until, looks_back(flows)))
+    reads = logs.events(
+        wanted_in_logs(keys, wanted(flows), began, until, looks_back(flows))
+    )
     boot_events.add_addresses(logs, reads.hosts, boot.ids.port)
     return Reading(
         keys=keys,
@@ -110,33 +124,50 @@ def of_boot(logs: LogDirectory, boot: WholeBoot, flows: Sequence[Flow]) -> Readi
 
 
 def of_requests(
-    logs: LogDirectory, found: Collection[LoggedRequest], since: float = math.inf, until: float = -math.inf
+    logs: LogDirectory,
+    found: Collection[LoggedRequest],
+    since: float = math.inf,
+    until: float = -math.inf,
 ) -> Reading:
     """Read the lines of requests, and the errors near them and between two times."""
     looked_for = wanted_of(found, since, until)
     reads = logs.events(looked_for)
     boot_events.add_addresses(logs, reads.hosts, ())
-    return Reading(looked_for["keys"], looked_for["began"], looked_for["until"], reads)
+    return Reading(
+        looked_for["keys"], looked_for["began"], looked_for["until"], reads
+    )
 
 
-def beside_boot(logs: LogDirectory, boot: WholeBoot, found: Collection[LoggedRequest]) -> Reading:
+def beside_boot(
+    logs: LogDirectory, boot: WholeBoot, found: Collection[LoggedRequest]
+) -> Reading:
     """Read the lines of requests beside a boot, and the errors from its begin until the server was removed."""
     _began, last = boot_lines.interval(boot.lines, boot.ids, SETTLING)
     until = max(last, min(end_near(boot), last + LATER))
     return of_requests(logs, found, boot.found.at, until)
 
 
-def wanted_of(found: Collection[LoggedRequest], since: float = math.inf, until: float = -math.inf) -> dict[str, Any]:
+def wanted_of(
+    found: Collection[LoggedRequest],
+    since: float = math.inf,
+    until: float = -math.inf,
+) -> dict[str, Any]:
     """Return what is looked for in logs for requests: their ids, in the time of all of them and between two times."""
     began = min([since, *(request.at - NEAR for request in found)])
     until = max([until, *(request.until + NEAR for request in found)])
     ids = set(chain.from_iterable(request.ids for request in found))
-    return wanted_in_logs({"request": tuple(sorted(ids))}, NO_TEXTS, began, until)
+    return wanted_in_logs(
+        {"request": tuple(sorted(ids))}, NO_TEXTS, began, until
+    )
 
 
 def as_result(bundle: Bundle) -> dict[str, Any]:
     """Return a bundle as bundle_info returns it: what is large in it is text."""
-    small = to_json(replace(bundle, hosts=packed(bundle.hosts), others=packed(bundle.others)))
+    small = to_json(
+        replace(
+            bundle, hosts=packed(bundle.hosts), others=packed(bundle.others)
+        )
+    )
     if bundle.reported:
         small[REPORTED] = json.dumps(small[REPORTED])
     result: dict[str, Any] = small
@@ -146,7 +177,11 @@ def as_result(bundle: Bundle) -> dict[str, Any]:
 def from_result(data: Mapping[str, Any]) -> Bundle:
     """Return the bundle that bundle_info has returned; a ValueError says what is wrong with it."""
     reported = data.get(REPORTED)
-    whole = {**data, REPORTED: json.loads(reported)} if isinstance(reported, str) else data
+    whole = (
+        {**data, REPORTED: json.loads(reported)}
+        if isinstance(reported, str)
+        else data
+    )
     return from_json(Bundle, whole, "bundle")
 
 
@@ -155,4 +190,7 @@ def packed(hosts: Mapping[str, Any]) -> dict[str, Any]:
 
     Ansible looks at each value of a structure, which takes longer than to read the logs.
     """
-    return {host: {**read, "events": json.dumps(read["events"])} for host, read in hosts.items()}
+    return {
+        host: {**read, "events": json.dumps(read["events"])}
+        for host, read in hosts.items()
+    }

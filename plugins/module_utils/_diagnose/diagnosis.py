@@ -35,13 +35,22 @@ from .._record.run import STAGES, new_record
 from .._report.messages.errors import errors_sentence
 from .boot_scope import is_over, scope_of, took
 from .judging import failure, keep_quote
-from .request_causes import RequestCause, causes_of, failure_of, hosts_of, nothing_failed, with_first_line
+from .request_causes import (
+    RequestCause,
+    causes_of,
+    failure_of,
+    hosts_of,
+    nothing_failed,
+    with_first_line,
+)
 
 ASK_AGAIN = "If the server failed later, give the time of that: stackproof_since and stackproof_until."
 WHY = "a diagnosis judges only what the logs show"
 
 
-def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool = True) -> tuple[Record, list[Event]]:
+def record_of(
+    bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool = True
+) -> tuple[Record, list[Event]]:
     """Return the record of what was found in logs, finished and judged, and the events."""
     record = begun(bundle, run_id)
     events, followed = match(record, bundle, flows)
@@ -50,12 +59,19 @@ def record_of(bundle: Bundle, flows: Sequence[Flow], run_id: str, quotes: bool =
     record = with_logged(record, bundle, events)
     if not quotes:
         record = keep_quote(record, None)
-    record = replace(record, stages=tuple(stage_of(name, record, about) for name in STAGES))
-    record = with_suspicion(with_chains(record, bundle, events, flows), bundle, events, flows)
+    record = replace(
+        record, stages=tuple(stage_of(name, record, about) for name in STAGES)
+    )
+    record = with_suspicion(
+        with_chains(record, bundle, events, flows), bundle, events, flows
+    )
     record = replace(record, verdict=verdict_on(record, bundle, about))
     beside = events_beside(bundle, record)
     causes = causes_in(bundle, record, beside or events, quotes)
-    record = replace(record, diagnosis=replace(about, failures=tuple(map(failure_of, causes))))
+    record = replace(
+        record,
+        diagnosis=replace(about, failures=tuple(map(failure_of, causes))),
+    )
     record = with_requests(record, bundle, causes, beside)
     return keep_quote(record, record.verdict.quote), events
 
@@ -68,15 +84,21 @@ def begun(bundle: Bundle, run_id: str) -> Record:
         finished=bundle.until,
         duration_s=round(bundle.until - bundle.began, 6),
         hosts=hosts_in(bundle),
-        instance=Instance.of(bundle.instance, Claims()) if bundle.instance else None,
+        instance=Instance.of(bundle.instance, Claims())
+        if bundle.instance
+        else None,
         logs=account(dict(bundle.hosts)),
         baseline=bundle.baseline,
     )
 
 
-def with_logged(record: Record, bundle: Bundle, events: Sequence[Event]) -> Record:
+def with_logged(
+    record: Record, bundle: Bundle, events: Sequence[Event]
+) -> Record:
     """Return a record with the errors that were logged, the known bugs among them, and what Placement was asked."""
-    record = replace(record, errors=with_usual(errors_of(events), bundle.baseline))
+    record = replace(
+        record, errors=with_usual(errors_of(events), bundle.baseline)
+    )
     record = replace(record, known_bugs=known_bugs_in(record.known_errors))
     if bundle.boot is not None:
         record = replace(record, capacity=capacity_in(events))
@@ -86,49 +108,89 @@ def with_logged(record: Record, bundle: Bundle, events: Sequence[Event]) -> Reco
 def hosts_in(bundle: Bundle) -> tuple[Host, ...]:
     """Return the hosts with logs, and of those with a report what it shows."""
     reported = {host.host: host for host in bundle.reported}
-    with_logs = [reported.pop(host.host, host) for host in hosts_of(bundle.hosts)]
+    with_logs = [
+        reported.pop(host.host, host) for host in hosts_of(bundle.hosts)
+    ]
     return (*with_logs, *reported.values())
 
 
-def with_chains(record: Record, bundle: Bundle, events: Sequence[Event], flows: Sequence[Flow]) -> Record:
+def with_chains(
+    record: Record,
+    bundle: Bundle,
+    events: Sequence[Event],
+    flows: Sequence[Flow],
+) -> Record:
     """Return a record whose failed boot is followed through the stores, where reports show them."""
     if record.failed_stage is None or not bundle.reported:
         return record
     record = replace(record, chains=walked(record, record.failed_stage.stage))
     reads = {"log": bundle.hosts}
-    followed = steps_by(events, record, flows, reads, functools.partial(scope_of, bundle))
+    followed = steps_by(
+        events, record, flows, reads, functools.partial(scope_of, bundle)
+    )
     return replace(record, flows=tuple(followed))
 
 
-def with_suspicion(record: Record, bundle: Bundle, events: Sequence[Event], flows: Sequence[Flow]) -> Record:
+def with_suspicion(
+    record: Record,
+    bundle: Bundle,
+    events: Sequence[Event],
+    flows: Sequence[Flow],
+) -> Record:
     """Return a record in which the boot or the guest has failed, if reports show why.
 
     The logs show neither the end of a boot that still waits, nor what becomes of a guest.
     """
-    if not bundle.reported or bundle.boot is None or record.failed_stage is not None:
+    if (
+        not bundle.reported
+        or bundle.boot is None
+        or record.failed_stage is not None
+    ):
         return record
     subject = subject_of(bundle.boot)
     if record.stage_or_skipped(StageName.BOOT).status is StageStatus.OK:
-        stage = suspected(StageName.METADATA, f"Nova built {subject}, and its guest lacks what hosts should give it")
+        stage = suspected(
+            StageName.METADATA,
+            f"Nova built {subject}, and its guest lacks what hosts should give it",
+        )
     else:
-        stage = suspected(StageName.BOOT, f"the logs do not show how the boot of {subject} ended")
-    stage = replace(stage, started=record.started, finished=record.finished, duration_s=record.duration_s)
-    stages = tuple(stage if stage.stage is other.stage else other for other in record.stages)
-    suspect = with_chains(replace(record, stages=stages), bundle, events, flows)
+        stage = suspected(
+            StageName.BOOT,
+            f"the logs do not show how the boot of {subject} ended",
+        )
+    stage = replace(
+        stage,
+        started=record.started,
+        finished=record.finished,
+        duration_s=record.duration_s,
+    )
+    stages = tuple(
+        stage if stage.stage is other.stage else other
+        for other in record.stages
+    )
+    suspect = with_chains(
+        replace(record, stages=stages), bundle, events, flows
+    )
     return suspect if failure(suspect).result is Result.FAIL else record
 
 
 def suspected(name: StageName, message: str) -> Stage:
     """Return a stage of which the logs do not show that it failed."""
-    return Stage(name, StageStatus.FAILED, error=StageError(SUSPECTED, message).failure)
+    return Stage(
+        name, StageStatus.FAILED, error=StageError(SUSPECTED, message).failure
+    )
 
 
-def match(record: Record, bundle: Bundle, flows: Sequence[Flow]) -> tuple[list[Event], Sequence[FollowedFlow]]:
+def match(
+    record: Record, bundle: Bundle, flows: Sequence[Flow]
+) -> tuple[list[Event], Sequence[FollowedFlow]]:
     """Return the events, and the flows through which a boot is followed."""
     reads = {"log": bundle.hosts}
     if not bundle.boot:
         return of_run(record, reads), []
-    followed, events = follow(record, flows, reads, functools.partial(scope_of, bundle))
+    followed, events = follow(
+        record, flows, reads, functools.partial(scope_of, bundle)
+    )
     return events, followed
 
 
@@ -161,7 +223,9 @@ def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
         started=record.started,
         finished=record.finished,
         duration_s=record.duration_s,
-        resources=(Resource("server", boot.server, None, created=False),) if boot.server else (),
+        resources=(Resource("server", boot.server, None, created=False),)
+        if boot.server
+        else (),
         details={"request_id": boot.request},
         error=None if is_built else error_of(boot),
     )
@@ -169,13 +233,21 @@ def stage_of(name: StageName, record: Record, about: Diagnosis) -> Stage:
 
 def error_of(boot: LoggedBoot) -> Failure:
     message = f"the logs do not show that Nova built {subject_of(boot)}"
-    error = StageError("service", message, resource=boot.server, request_id=boot.request)
+    error = StageError(
+        "service", message, resource=boot.server, request_id=boot.request
+    )
     return replace(error.failure, hint="")
 
 
-def has_failed(boot: LoggedBoot, errors: Sequence[LoggedError], followed: Sequence[FollowedFlow]) -> bool:
+def has_failed(
+    boot: LoggedBoot,
+    errors: Sequence[LoggedError],
+    followed: Sequence[FollowedFlow],
+) -> bool:
     """Return whether Nova logged that the boot failed, an error has an id of the boot, or a step is missing."""
-    if boot.outcome is Outcome.FAILED or any(error.is_of_run for error in errors):
+    if boot.outcome is Outcome.FAILED or any(
+        error.is_of_run for error in errors
+    ):
         return True
     return any(map(lacks_step, followed))
 
@@ -215,45 +287,89 @@ def unknown_end(about: Diagnosis, boot: LoggedBoot) -> Verdict:
 
 
 def subject_of(boot: LoggedBoot) -> str:
-    return f"the server {boot.server}" if boot.server else f"what the request {boot.request} asked for"
+    return (
+        f"the server {boot.server}"
+        if boot.server
+        else f"what the request {boot.request} asked for"
+    )
 
 
-def causes_in(bundle: Bundle, record: Record, events: list[Event], quotes: bool) -> list[RequestCause]:
+def causes_in(
+    bundle: Bundle, record: Record, events: list[Event], quotes: bool
+) -> list[RequestCause]:
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
     has_passed = record.verdict.result is Result.PASS
-    found = [request for request in bundle.requests if has_passed or not request.of_others]
+    found = [
+        request
+        for request in bundle.requests
+        if has_passed or not request.of_others
+    ]
     if bundle.boot is not None and bundle.reported:
         # What failed before the boot did not keep the server from working, which the hosts show.
         found = [request for request in found if request.until >= bundle.began]
-    return causes_of(found, bundle.others or bundle.hosts, events, quotes, bundle.baseline)
+    return causes_of(
+        found, bundle.others or bundle.hosts, events, quotes, bundle.baseline
+    )
 
 
 def events_beside(bundle: Bundle, record: Record) -> list[Event]:
     """Return the events of the requests beside a boot, and the errors of the time until the server was removed."""
-    return of_run(new_record(record.run_id, None), {"log": bundle.others}) if bundle.others else []
+    return (
+        of_run(new_record(record.run_id, None), {"log": bundle.others})
+        if bundle.others
+        else []
+    )
 
 
-def with_requests(record: Record, bundle: Bundle, causes: Sequence[RequestCause], beside: Sequence[Event]) -> Record:
+def with_requests(
+    record: Record,
+    bundle: Bundle,
+    causes: Sequence[RequestCause],
+    beside: Sequence[Event],
+) -> Record:
     """Return a record whose verdict takes the other requests into account, unless the boot has failed already."""
     if record.verdict.result is Result.FAIL:
         return record
     asked_for = bundle.boot is None and not bundle.is_by_time
     if causes and causes[0].is_failure(asked_for):
-        return with_cause(record, causes[0], beside_boot=bundle.boot is not None)
+        return with_cause(
+            record, causes[0], beside_boot=bundle.boot is not None
+        )
     if bundle.boot is not None and record.verdict.result is Result.PASS:
-        return with_errors(record, with_usual(errors_of(beside), bundle.baseline))
+        return with_errors(
+            record, with_usual(errors_of(beside), bundle.baseline)
+        )
     return record
 
 
 def with_errors(record: Record, beside: Sequence[LoggedError]) -> Record:
     """Return a record whose verdict, a pass, lists which errors were read, of the boot and of the time after it."""
     logged = errors_sentence((*record.known_errors, *beside))
-    return replace(record, verdict=replace(record.verdict, reason=f"{record.verdict.reason}{logged} {ASK_AGAIN}"))
+    return replace(
+        record,
+        verdict=replace(
+            record.verdict,
+            reason=f"{record.verdict.reason}{logged} {ASK_AGAIN}",
+        ),
+    )
 
 
-def with_cause(record: Record, cause: RequestCause, beside_boot: bool) -> Record:
+def with_cause(
+    record: Record, cause: RequestCause, beside_boot: bool
+) -> Record:
     """Return a record whose verdict is the likeliest cause of the requests that failed, as no boot failed."""
     stage = cause.stage
-    stages = tuple(stage if stage.stage is other.stage else other for other in record.stages)
-    lead = f"{record.verdict.reason} Another request failed in that time. " if beside_boot else ""
-    return replace(record, stages=stages, verdict=replace(cause.verdict, reason=lead + cause.verdict.reason))
+    stages = tuple(
+        stage if stage.stage is other.stage else other
+        for other in record.stages
+    )
+    lead = (
+        f"{record.verdict.reason} Another request failed in that time. "
+        if beside_boot
+        else ""
+    )
+    return replace(
+        record,
+        stages=stages,
+        verdict=replace(cause.verdict, reason=lead + cause.verdict.reason),
+    )

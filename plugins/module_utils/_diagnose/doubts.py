@@ -23,7 +23,11 @@ def doubts(boot: WholeBoot) -> list[str]:
     by_time = [doubt_on_request(boot.found)] if boot.found.by_time else []
     _near, far = near_and_far(lines_of_boot(boot.lines, boot.ids))
     apart = hosts_apart(boot.lines, boot.ids)
-    return [*by_time, *map(doubt_on_clock, far[:MOST_NAMED]), *map(doubt_on_zone, apart)]
+    return [
+        *by_time,
+        *map(doubt_on_clock, far[:MOST_NAMED]),
+        *map(doubt_on_zone, apart),
+    ]
 
 
 def doubt_on_request(boot: FoundBoot) -> str:
@@ -47,21 +51,27 @@ class Ahead:
 
 def doubt_on_zone(ahead: Ahead) -> str:
     direction = "later" if ahead.hours > 0 else "earlier"
-    difference = f"{abs(ahead.hours):g} hours {direction} than those of {ahead.other}"
+    difference = (
+        f"{abs(ahead.hours):g} hours {direction} than those of {ahead.other}"
+    )
     hint = "if its time zone differs, set it in stackproof_time_zones"
     return f"the log lines of {ahead.host} about this boot are {difference}: {hint}"
 
 
 def hosts_apart(lines: list[Line], ids: BootIds) -> list[Ahead]:
     """Return the hosts whose lines of the boot's own requests are so far from those of others that a zone is wrong."""
-    own, _far = near_and_far([line for line in lines if ids.has_request_of(line)])
+    own, _far = near_and_far(
+        [line for line in lines if ids.has_request_of(line)]
+    )
     if not own:
         return []
     times: dict[str, list[float]] = {}
     for line in own:
         times.setdefault(line.host, []).append(line.at)
     # They are compared with the host that was asked for the server.
-    compared = min(own, key=lambda line: (Mark.ASKED not in line.marks, line.at)).host
+    compared = min(
+        own, key=lambda line: (Mark.ASKED not in line.marks, line.at)
+    ).host
     first, last = min(times[compared]), max(times[compared])
     return [
         Ahead(host, compared, round((min(own_times) - first) / QUARTER) / 4)

@@ -18,7 +18,13 @@ from .._model.bundle import LOOKING, Answer, LoggedRequest, Owner, is_rejection
 from .line import Line
 
 # Texts of lines that may be of a request that failed. Each access log writes the status in its own way.
-ACCESS = (" status: ", 'HTTP/1.1" ', 'HTTP/1.0" ', "(HTTP/1.1 ", "returned with HTTP ")
+ACCESS = (
+    " status: ",
+    'HTTP/1.1" ',
+    'HTTP/1.0" ',
+    "(HTTP/1.1 ",
+    "returned with HTTP ",
+)
 FAILED = (" ERROR ", " CRITICAL ", *(f"{text}5" for text in ACCESS))
 REFUSED = tuple(f"{text}4" for text in ACCESS)
 # In seconds: errors without an id may be of a request if they are this near to it.
@@ -40,7 +46,10 @@ def requests_in(lines: Iterable[Line]) -> list[LoggedRequest]:
     groups: dict[str, list[str]] = {}
     for name in by_id:
         groups.setdefault(root_of(name, makers), []).append(name)
-    found = [request_of(root, sorted(names), by_id) for root, names in groups.items()]
+    found = [
+        request_of(root, sorted(names), by_id)
+        for root, names in groups.items()
+    ]
     return sorted(found, key=lambda request: (request.at, request.id))
 
 
@@ -54,7 +63,9 @@ def makers_of(by_id: LinesById) -> dict[str, str]:
         for line in lines:
             for maker in others_in(line.requests[:-1], name, by_id):
                 makers[name] = maker
-            for made in others_in(line.names if line.failed else (), name, by_id):
+            for made in others_in(
+                line.names if line.failed else (), name, by_id
+            ):
                 makers.setdefault(made, name)
     return makers
 
@@ -71,7 +82,9 @@ def root_of(name: str, makers: Mapping[str, str]) -> str:
     return seen[-1]
 
 
-def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedRequest:
+def request_of(
+    root: str, names: Sequence[str], by_id: LinesById
+) -> LoggedRequest:
     """Return a request with all that was logged for it and for those that it has made."""
     all_lines = chain.from_iterable(by_id[name] for name in names)
     lines = sorted(all_lines, key=lambda line: line.at)
@@ -100,12 +113,18 @@ def request_of(root: str, names: Sequence[str], by_id: LinesById) -> LoggedReque
     )
     if first is None:
         return request
-    return replace(request, method=first.method, path=first.path, status=first.status)
+    return replace(
+        request, method=first.method, path=first.path, status=first.status
+    )
 
 
 def first_answer(answers: Iterable[Answer]) -> Answer | None:
     """Return the first answer, of those to a change if there is one."""
-    return min(answers, key=lambda answer: (answer.method in LOOKING, answer.at), default=None)
+    return min(
+        answers,
+        key=lambda answer: (answer.method in LOOKING, answer.at),
+        default=None,
+    )
 
 
 def owner_in(lines: Iterable[Line]) -> Owner | None:
@@ -128,7 +147,13 @@ def answers_in(lines: Collection[Line]) -> list[Answer]:
     for line in lines:
         answer = answer_in(line, methods)
         if answer:
-            kind = (answer.service, answer.host, answer.method, answer.path, answer.status)
+            kind = (
+                answer.service,
+                answer.host,
+                answer.method,
+                answer.path,
+                answer.status,
+            )
             answers.setdefault(kind, answer)
     return list(answers.values())
 
@@ -138,11 +163,15 @@ def methods_in(lines: Iterable[Line]) -> dict[tuple[str | None, str], str]:
     methods = {}
     for line in lines:
         if line.exchange and line.exchange.method:
-            methods[line.own_request, line.exchange.path] = line.exchange.method
+            methods[line.own_request, line.exchange.path] = (
+                line.exchange.method
+            )
     return methods
 
 
-def answer_in(line: Line, methods: Mapping[tuple[str | None, str], str]) -> Answer | None:
+def answer_in(
+    line: Line, methods: Mapping[tuple[str | None, str], str]
+) -> Answer | None:
     asked, request = line.exchange, line.own_request
     if not asked or not asked.status or not request:
         return None
@@ -162,15 +191,27 @@ def is_sign(line: Line) -> bool:
     """Return whether a line shows that its request failed or was refused."""
     if not line.requests:
         return False
-    return line.failed or (line.exchange is not None and is_rejection(line.exchange.method, line.exchange.status))
+    return line.failed or (
+        line.exchange is not None
+        and is_rejection(line.exchange.method, line.exchange.status)
+    )
 
 
 def is_failure(line: Line) -> bool:
     """Return whether a line shows that its request failed, and was not only refused."""
-    return line.failed or (line.exchange is not None and (line.exchange.status or 0) >= 500)
+    return line.failed or (
+        line.exchange is not None and (line.exchange.status or 0) >= 500
+    )
 
 
-def likeness(request: LoggedRequest) -> tuple[str, str | None, str, int | None]:
+def likeness(
+    request: LoggedRequest,
+) -> tuple[str, str | None, str, int | None]:
     """Return what two requests that fail in the same way have in common."""
     path = OWN_PARTS.sub("*", request.path or "")
-    return request.service, request.method, path.partition("?")[0], request.status
+    return (
+        request.service,
+        request.method,
+        path.partition("?")[0],
+        request.status,
+    )

@@ -33,7 +33,13 @@ class WithoutHoles(ReadThrough):
         while self.at >= self.stop:
             if not self.next_part():
                 return 0
-        data = b"\n" if self.is_new_line else os.pread(self.fileno(), min(len(buffer), self.stop - self.at), self.at)
+        data = (
+            b"\n"
+            if self.is_new_line
+            else os.pread(
+                self.fileno(), min(len(buffer), self.stop - self.at), self.at
+            )
+        )
         if not self.is_new_line:
             self.at += len(data)
         self.is_new_line = False
@@ -56,11 +62,19 @@ class WithoutHoles(ReadThrough):
             block = os.pread(self.fileno(), min(BLOCK, end - begin), begin)
             self.at += len(block) - len(block.lstrip(b"\0"))
         if end < os.fstat(self.fileno()).st_size:
-            block = os.pread(self.fileno(), min(BLOCK, end - self.at), max(self.at, end - BLOCK))
+            block = os.pread(
+                self.fileno(),
+                min(BLOCK, end - self.at),
+                max(self.at, end - BLOCK),
+            )
             self.stop -= len(block) - len(block.rstrip(b"\0"))
         return True
 
 
 def opened(raw: IO[bytes]) -> IO[bytes]:
     """Return the file without its holes, where the system tells of them."""
-    return io.BufferedReader(WithoutHoles(raw)) if hasattr(os, "SEEK_DATA") else raw
+    return (
+        io.BufferedReader(WithoutHoles(raw))
+        if hasattr(os, "SEEK_DATA")
+        else raw
+    )

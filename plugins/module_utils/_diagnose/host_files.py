@@ -19,8 +19,14 @@ from .._record import clock
 from .._record.errors import MALFORMED, StageError
 from .layout import is_inside, text_of
 
-TIMEDATECTL = ("sos_commands/systemd/timedatectl", "sos_commands/general/timedatectl", "sos_commands/host/timedatectl")
-TIME_ZONE = re.compile(r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?")
+TIMEDATECTL = (
+    "sos_commands/systemd/timedatectl",
+    "sos_commands/general/timedatectl",
+    "sos_commands/host/timedatectl",
+)
+TIME_ZONE = re.compile(
+    r"Time zone:\s*(?P<name>[\w/+-]+)(?:\s*\(\w+, (?P<offset>[+-]\d{4})\))?"
+)
 OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):?(\d\d)", re.ASCII)
 # In seconds. No zone is farther from UTC than Kiribati's, which is 14 hours to the east.
 MOST_EAST = 14 * 3600
@@ -28,7 +34,12 @@ MOST_EAST = 14 * 3600
 HALF_YEAR = 182 * 86400
 # In bytes: the rules of a zone are some kilobytes.
 LONGEST_RULES = 65536
-ADDRESSES = ("sos_commands/networking/ip_-o_addr", "sos_commands/networking/ip_-d_address", "ip_addr", "ip_address")
+ADDRESSES = (
+    "sos_commands/networking/ip_-o_addr",
+    "sos_commands/networking/ip_-d_address",
+    "ip_addr",
+    "ip_address",
+)
 # Addresses that every host has
 LOOPBACK = {"127.0.0.1", "::1"}
 NOT_OF_HOST = ("127.", "::1", "ff", "fe0")
@@ -50,7 +61,11 @@ def offset_of(zone: str | ZoneInfo, at: float) -> int:
         if zone.upper() in ("UTC", "Z", "ETC/UTC", "GMT"):
             return 0
         hint = "Give one such as Asia/Kolkata or +05:30; names need Python's tzdata where the system has none."
-        raise StageError("invalid", f"{zone!r} is not a time zone that is known here", hint=hint) from None
+        raise StageError(
+            "invalid",
+            f"{zone!r} is not a time zone that is known here",
+            hint=hint,
+        ) from None
 
 
 def offset_in(match: re.Match[str], zone: str) -> int:
@@ -59,7 +74,9 @@ def offset_in(match: re.Match[str], zone: str) -> int:
     seconds = hours * 3600 + minutes * 60
     if minutes > 59 or seconds > MOST_EAST:
         hint = "Give one such as +05:30: at most 14 hours, and 59 minutes."
-        raise StageError("invalid", f"{zone!r} is not the offset of a time zone", hint=hint)
+        raise StageError(
+            "invalid", f"{zone!r} is not the offset of a time zone", hint=hint
+        )
     return int(f"{sign}1") * seconds
 
 
@@ -81,7 +98,9 @@ def check_zones(zones: dict[str, Any]) -> None:
             offset_of(given, 0)
         except StageError as exc:
             message = f"the time zone of {name}: {exc}"
-            raise StageError("invalid", message, resource=name, hint=exc.failure.hint) from None
+            raise StageError(
+                "invalid", message, resource=name, hint=exc.failure.hint
+            ) from None
 
 
 def zone_of(top: str) -> str | ZoneInfo | None:
@@ -130,30 +149,43 @@ def has_possible_offsets(rules: ZoneInfo) -> bool:
 
     Python refuses one of a day or more when it meets it.
     """
-    return all(abs(seconds_east(rules, at)) <= MOST_EAST for at in range(0, 1 << 31, HALF_YEAR))
+    return all(
+        abs(seconds_east(rules, at)) <= MOST_EAST
+        for at in range(0, 1 << 31, HALF_YEAR)
+    )
 
 
 def zone_of_timedatectl(top: str) -> str | None:
     for part in TIMEDATECTL:
         match = TIME_ZONE.search(text_of(top, part) or "")
         if match:
-            return known_zone(match["name"]) or known_zone(match["offset"] or "")
+            return known_zone(match["name"]) or known_zone(
+                match["offset"] or ""
+            )
     return None
 
 
 def addresses_of(top: str) -> list[str]:
     """Return the addresses of the host's own interfaces."""
     text = "\n".join(text_of(top, part) or "" for part in ADDRESSES)
-    return sorted(set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - LOOPBACK)
+    return sorted(
+        set(re.findall(r"\binet6? ([0-9a-f.:]+)(?:/\d+)", text)) - LOOPBACK
+    )
 
 
-def named_addresses(tops: Iterable[str], names: Iterable[str]) -> dict[str, list[str]]:
+def named_addresses(
+    tops: Iterable[str], names: Iterable[str]
+) -> dict[str, list[str]]:
     """Return the addresses that any host's etc/hosts has for each host."""
     addresses: dict[str, set[str]] = {name: set() for name in names}
     short = {name.partition(".")[0]: name for name in addresses}
     for top in tops:
         for address, word in hosts_entries(text_of(top, "etc/hosts") or ""):
-            name = word if word in addresses else short.get(word.partition(".")[0])
+            name = (
+                word
+                if word in addresses
+                else short.get(word.partition(".")[0])
+            )
             if name:
                 addresses[name].add(address)
     return {name: sorted(texts) for name, texts in addresses.items()}
@@ -173,4 +205,6 @@ def time_given(text: str) -> float:
         return clock.seconds_of(text.strip())
     except ValueError:
         hint = "Give it as 2026-11-21T14:43:00Z or 2026-11-21 15:43+01:00; without a zone it is in UTC."
-        raise StageError("invalid", f"{text!r} is not a time in a known format", hint=hint) from None
+        raise StageError(
+            "invalid", f"{text!r} is not a time in a known format", hint=hint
+        ) from None

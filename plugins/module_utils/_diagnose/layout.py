@@ -15,16 +15,36 @@ from .._components.catalogue import PROJECTS
 from .._record.errors import StageError
 
 # Folders that name no host: the one above them does
-GENERAL = {"var", "log", "logs", "kolla", "containers", "sos_commands", "files", "hosts", "nodes"}
+GENERAL = {
+    "var",
+    "log",
+    "logs",
+    "kolla",
+    "containers",
+    "sos_commands",
+    "files",
+    "hosts",
+    "nodes",
+}
 # Folders that name a project, and so no host
 OTHERS = (
     "apache2", "barbican", "designate", "haproxy", "heat", "horizon", "httpd", "ironic", "magnum", "manila", "mariadb",
     "octavia", "ovn", "swift",
 )  # fmt: skip
-NAMES = (*(project.name for project in PROJECTS if project.configuration), *OTHERS)
+NAMES = (
+    *(project.name for project in PROJECTS if project.configuration),
+    *OTHERS,
+)
 PROJECT = re.compile(rf"^(?:{'|'.join(NAMES)})(?:$|[_.-])")
-SOSREPORT = re.compile(r"^sosreport-(?P<host>.+?)-(?:\d{4}-\d\d-\d\d-\w+|\d+-\w+|\d{8,}\w*)$")
-HOSTNAMES = ("sos_commands/host/hostname", "sos_commands/general/hostname", "hostname", "etc/hostname")
+SOSREPORT = re.compile(
+    r"^sosreport-(?P<host>.+?)-(?:\d{4}-\d\d-\d\d-\w+|\d+-\w+|\d{8,}\w*)$"
+)
+HOSTNAMES = (
+    "sos_commands/host/hostname",
+    "sos_commands/general/hostname",
+    "hostname",
+    "etc/hostname",
+)
 HOSTNAME = re.compile(r"\s*(?P<name>[\w.-]{1,253})(?!\S)")
 # Folders of a host that hold logs
 LOGS = ("var/log", "sos_commands/logs", "opt/stack/logs")
@@ -52,17 +72,27 @@ class Place:
 def check(directory: str) -> None:
     """Refuse a path that cannot be read as a directory of logs, with a hint."""
     if not os.path.lexists(directory):
-        raise StageError("not_found", f"{directory} does not exist", hint="Give the directory that has the logs.")
+        raise StageError(
+            "not_found",
+            f"{directory} does not exist",
+            hint="Give the directory that has the logs.",
+        )
     if os.path.isfile(directory):
         raise refused_file(directory)
     if not os.path.isdir(directory):
-        raise StageError("invalid", f"{directory} is not a directory", hint="Give the directory that has the logs.")
+        raise StageError(
+            "invalid",
+            f"{directory} is not a directory",
+            hint="Give the directory that has the logs.",
+        )
 
 
 def refused_file(path: str) -> StageError:
     """Return the error for a file where a directory or an archive is needed."""
     hint = "Give the directory that contains it, or an archive that is named like one: .tar, .tar.gz, .tar.xz or .zip."
-    return StageError("invalid", f"{path} is a file, not a directory of logs", hint=hint)
+    return StageError(
+        "invalid", f"{path} is a file, not a directory of logs", hint=hint
+    )
 
 
 def places_in(directory: str) -> list[Place]:
@@ -70,7 +100,11 @@ def places_in(directory: str) -> list[Place]:
     places: dict[str, Place] = {}
     for place in places_below(directory, directory):
         # Two reports of one host, or two folders of one name, get the names of their folders.
-        name = place.name if place.name not in places else os.path.relpath(place.top, directory)
+        name = (
+            place.name
+            if place.name not in places
+            else os.path.relpath(place.top, directory)
+        )
         places.setdefault(name, replace(place, name=name))
     return [places[name] for name in sorted(places)]
 
@@ -87,10 +121,18 @@ def places_below(top: str, directory: str, depth: int = 0) -> Iterator[Place]:
     if logs:
         # Only a folder names a host: logs in the top directory itself are named by their lines, if at all.
         is_named = host_folder(directory, top) != top
-        yield Place(folder_name(directory, top), directory, logs, whole_host=False, named=is_named)
+        yield Place(
+            folder_name(directory, top),
+            directory,
+            logs,
+            whole_host=False,
+            named=is_named,
+        )
     if depth < DEPTH:
         for name in folders:
-            yield from places_below(top, os.path.join(directory, name), depth + 1)
+            yield from places_below(
+                top, os.path.join(directory, name), depth + 1
+            )
 
 
 def place_of_host(top: str, directory: str) -> Place:
@@ -98,7 +140,13 @@ def place_of_host(top: str, directory: str) -> Place:
     name = hostname_of(directory)
     is_named = bool(name) or directory != top
     logs = below(directory, LOGS)
-    return Place(name or folder_name(directory, top), directory, logs, whole_host=True, named=is_named)
+    return Place(
+        name or folder_name(directory, top),
+        directory,
+        logs,
+        whole_host=True,
+        named=is_named,
+    )
 
 
 def is_of_project(directory: str, name: str) -> bool:
@@ -118,15 +166,25 @@ def entries_of(directory: str) -> tuple[list[str], list[str]]:
         with os.scandir(directory) as stream:
             entries = sorted(stream, key=lambda entry: entry.name)
     except OSError:
-        return [], []  # this directory cannot be read, but the others may be enough
-    folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-    files = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+        # This directory cannot be read, but the others may be enough
+        return [], []
+    folders = [
+        entry.name for entry in entries if entry.is_dir(follow_symlinks=False)
+    ]
+    files = [
+        entry.name for entry in entries if entry.is_file(follow_symlinks=False)
+    ]
     return folders, files
 
 
 def has_logs(directory: str) -> bool:
-    parts = (os.path.join(directory, "var"), os.path.join(directory, "var", "log"))
-    return all(os.path.isdir(part) and not os.path.islink(part) for part in parts)
+    parts = (
+        os.path.join(directory, "var"),
+        os.path.join(directory, "var", "log"),
+    )
+    return all(
+        os.path.isdir(part) and not os.path.islink(part) for part in parts
+    )
 
 
 def below(directory: str, parts: Iterable[str]) -> list[str]:
@@ -138,14 +196,21 @@ def below(directory: str, parts: Iterable[str]) -> list[str]:
         for folder, folders, names in os.walk(os.path.join(directory, part)):
             folders.sort()
             paths = [os.path.join(folder, name) for name in sorted(names)]
-            files += [path for path in paths if os.path.isfile(path) and not os.path.islink(path)]
+            files += [
+                path
+                for path in paths
+                if os.path.isfile(path) and not os.path.islink(path)
+            ]
     return files
 
 
 def is_inside(directory: str, part: str) -> bool:
     """Return whether neither the part nor a folder on the path to it is a link."""
     names = list(filter(None, part.split("/")))
-    paths = [os.path.join(directory, *names[:count]) for count in range(1, len(names) + 1)]
+    paths = [
+        os.path.join(directory, *names[:count])
+        for count in range(1, len(names) + 1)
+    ]
     return not any(os.path.islink(path) for path in paths)
 
 
@@ -165,8 +230,14 @@ def left_out(directory: str) -> LeftOut:
             path = os.path.join(folder, name)
             if leads_out(path, directory):
                 links.append(os.path.relpath(path, directory))
-    closed = [f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}" for exc in errors]
-    followed = [f"{path} is a link out of the directory and is not followed" for path in sorted(links)]
+    closed = [
+        f"the folder {os.path.relpath(exc.filename, directory)} cannot be read: {exc.strerror}"
+        for exc in errors
+    ]
+    followed = [
+        f"{path} is a link out of the directory and is not followed"
+        for path in sorted(links)
+    ]
     return LeftOut(followed, sorted(closed))
 
 

@@ -19,18 +19,35 @@ from .._model.bundle import Owner
 from .._record import ids
 
 # A user and a project stand behind the request in the context of a line; what no client asked for has neither.
-OWNER = re.compile(r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)")
+OWNER = re.compile(
+    r"\[(?:\S+ )?req-[0-9a-f-]{36} (?P<user>[\w-]+) (?P<project>[\w-]+)"
+)
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 # How services name the resources that they work on
 PATTERNS = (
-    ("server", rf"\[instance: ({UUID})\]|/servers/({UUID})|for instance ({UUID})|/allocations/({UUID})"),
-    ("server", rf'Lock "({UUID})" "?released"? by "[^"]*_locked_do_build_and_run_instance"'),
+    (
+        "server",
+        rf"\[instance: ({UUID})\]|/servers/({UUID})|for instance ({UUID})|/allocations/({UUID})",
+    ),
+    (
+        "server",
+        rf'Lock "({UUID})" "?released"? by "[^"]*_locked_do_build_and_run_instance"',
+    ),
     ("server", rf"[?&]device_id=({UUID})|[ /]({UUID})_disk"),
-    ("port", rf"/ports/({UUID})|network-(?:vif-plugged|vif-unplugged|vif-deleted|changed)[:-]({UUID})"),
-    ("port", rf"Successfully (?:created|updated) port:? ({UUID})|'Port': \['ID=({UUID})|[?&]port_id=({UUID})"),
+    (
+        "port",
+        rf"/ports/({UUID})|network-(?:vif-plugged|vif-unplugged|vif-deleted|changed)[:-]({UUID})",
+    ),
+    (
+        "port",
+        rf"Successfully (?:created|updated) port:? ({UUID})|'Port': \['ID=({UUID})|[?&]port_id=({UUID})",
+    ),
     ("port", rf"\({UUID}/{UUID}/({UUID})\)"),
     ("tap", r"\b(tap[0-9a-f]{8}-[0-9a-f]{2})\b"),
-    ("volume", rf"[Bb]ooting with volume ({UUID})|/volumes/({UUID})|volume-({UUID})"),
+    (
+        "volume",
+        rf"[Bb]ooting with volume ({UUID})|/volumes/({UUID})|volume-({UUID})",
+    ),
     ("image", rf"/images/({UUID})"),
     ("network", rf"\(({UUID})/{UUID}/{UUID}\)|/networks/({UUID})"),
     ("subnet", rf"\({UUID}/({UUID})/{UUID}\)"),
@@ -68,7 +85,10 @@ MARKS = {
     ),
     Mark.DELETED: ("Terminating instance",),
 }  # fmt: skip
-MARK_PATTERNS = tuple((mark, re.compile("|".join(map(re.escape, texts)))) for mark, texts in MARKS.items())
+MARK_PATTERNS = tuple(
+    (mark, re.compile("|".join(map(re.escape, texts))))
+    for mark, texts in MARKS.items()
+)
 # Nova's own line of a request, and eventlet's
 ASKED = ('/servers" status: 202', '/servers HTTP/1.1" status: 202')
 TEXTS = sorted({*ASKED, *chain.from_iterable(MARKS.values())})
@@ -124,7 +144,9 @@ class Line:
         return self.at - self.seconds
 
 
-def line_of(parsed: line_formats.Line, text: str, host: str, service: str) -> Line:
+def line_of(
+    parsed: line_formats.Line, text: str, host: str, service: str
+) -> Line:
     """Return the line of a text that was parsed."""
     http, requests = parsed.http, tuple(parsed.requests)
     mentioned = set(ids.REQUEST.findall(parsed.text)) - set(requests)
@@ -138,7 +160,8 @@ def line_of(parsed: line_formats.Line, text: str, host: str, service: str) -> Li
         seconds=(http and http.seconds) or 0.0,
         exchange=exchange_of(http) if http else None,
         owner=owner_of(text),
-        failed=parsed.failed and not error_text.is_periodic(parsed.logger, parsed.text),
+        failed=parsed.failed
+        and not error_text.is_periodic(parsed.logger, parsed.text),
         names=tuple(sorted(mentioned)),
     )
 
@@ -153,23 +176,31 @@ def ids_in(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def marks_in(message: str) -> frozenset[Mark]:
-    return frozenset(mark for mark, pattern in MARK_PATTERNS if pattern.search(message))
+    return frozenset(
+        mark for mark, pattern in MARK_PATTERNS if pattern.search(message)
+    )
 
 
-def marks_of_request(http: HttpRequest | None, requests: tuple[str, ...]) -> frozenset[Mark]:
+def marks_of_request(
+    http: HttpRequest | None, requests: tuple[str, ...]
+) -> frozenset[Mark]:
     """Return whether a request to an API asks for a server or removes one."""
     if http is None:
         return frozenset()
     method, path = http.method, plain_path(http.path)
     if method == "POST" and path.endswith("/servers") and requests:
-        return frozenset({Mark.ASKED if http.status in (None, 202) else Mark.REFUSED})
+        return frozenset(
+            {Mark.ASKED if http.status in (None, 202) else Mark.REFUSED}
+        )
     if method == "DELETE" and DELETED_SERVER.search(path):
         return frozenset({Mark.DELETED})
     return frozenset()
 
 
 def exchange_of(http: HttpRequest) -> Exchange:
-    return Exchange(http.method, plain_path(http.path)[:LONGEST_PATH], http.status)
+    return Exchange(
+        http.method, plain_path(http.path)[:LONGEST_PATH], http.status
+    )
 
 
 def plain_path(path: str) -> str:

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import chain
@@ -89,40 +96,68 @@ class LogDirectory:
             hint = "Give a directory with a log of each service, or with a directory of logs for each host."
             message = "; ".join([f"there is no log in {directory}", *closed])
             raise StageError("not_found", message, hint=hint)
-        self.own_zones = {place: host_files.zone_of(place.top) for place in self.places if place.whole_host}
-        host_files.offset_of(self.default, 0)  # refuses a zone that is not known
+        self.own_zones = {
+            place: host_files.zone_of(place.top)
+            for place in self.places
+            if place.whole_host
+        }
+        # Refuses a zone that is not known
+        host_files.offset_of(self.default, 0)
 
     def zone_of(self, place: Place, host: str, at: float) -> int:
         """Return the seconds to the east: by the option for this host, by its files, or by the option for all."""
         self.met.add(host)
-        return host_files.offset_of(self.zones.get(host) or self.own_zones.get(place) or self.default, at)
+        return host_files.offset_of(
+            self.zones.get(host) or self.own_zones.get(place) or self.default,
+            at,
+        )
 
     def zones_at(self, at: float) -> dict[str, int]:
         """Return the zone of each host, in seconds to the east."""
-        return {place.name: self.zone_of(place, place.name, at) for place in self.places}
+        return {
+            place.name: self.zone_of(place, place.name, at)
+            for place in self.places
+        }
 
     def doubts_on_zones(self) -> list[str]:
         """Return the hosts of the option that have no logs, as sentences: a name may be misspelt."""
         there = listed(sorted(self.met), MOST_NAMED)
         names = sorted(set(self.zones) - self.met)
-        return [f"stackproof_time_zones names {name}, which has no logs here; found: {there}" for name in names]
+        return [
+            f"stackproof_time_zones names {name}, which has no logs here; found: {there}"
+            for name in names
+        ]
 
-    def sifted(self, is_wanted: IsWanted) -> Iterator[tuple[Place, str, Sifted]]:
+    def sifted(
+        self, is_wanted: IsWanted
+    ) -> Iterator[tuple[Place, str, Sifted]]:
         """Return of each file its place, its path below the top of that, and its wanted lines."""
         for place in self.places:
             for path in place.files:
-                yield place, os.path.relpath(path, place.top), sift(path, is_wanted)
+                yield (
+                    place,
+                    os.path.relpath(path, place.top),
+                    sift(path, is_wanted),
+                )
 
-    def host_and_service(self, place: Place, path: str, of_file: str | None, text: str) -> tuple[str, str]:
+    def host_and_service(
+        self, place: Place, path: str, of_file: str | None, text: str
+    ) -> tuple[str, str]:
         """Return whose a line is. In a file of syslog each line names both; else they are those of the file."""
         host, program = line_formats.writer_of(text)
         service = of_file
         if program:
-            service = self.services.of_program(program) or of_file or stem(program)
-        name = place.name if place.named or not host else host.partition(".")[0]
+            service = (
+                self.services.of_program(program) or of_file or stem(program)
+            )
+        name = (
+            place.name if place.named or not host else host.partition(".")[0]
+        )
         return name, service or stem(os.path.basename(path))
 
-    def lines_with(self, texts: Iterable[str], near: float | None) -> list[Line]:
+    def lines_with(
+        self, texts: Iterable[str], near: float | None
+    ) -> list[Line]:
         """Return all lines with one of the texts. Note the times of all logs, and the files that could not be read.
 
         near: a time close to that of the lines, for formats without a year.
@@ -136,8 +171,12 @@ class LogDirectory:
             self.note_times(place, sifted, at)
             of_file = self.services.of_file(path)
             for text in sifted.lines:
-                host, service = self.host_and_service(place, path, of_file, text)
-                parsed = line_formats.parse(text, at, self.zone_of(place, host, at))
+                host, service = self.host_and_service(
+                    place, path, of_file, text
+                )
+                parsed = line_formats.parse(
+                    text, at, self.zone_of(place, host, at)
+                )
                 if parsed and parsed.at is not None:
                     lines.append(line_of(parsed, text, host, service))
         return lines
@@ -167,14 +206,27 @@ class LogDirectory:
         """Return the events on each host. wanted: as log_info has it."""
         near = wanted["until"]
         reading = Reading(from_json(Wanted, wanted, "wanted"))
-        zones = {self.zone_of(place, place.name, near) for place in self.places}
+        zones = {
+            self.zone_of(place, place.name, near) for place in self.places
+        }
         for place, path, sifted in self.sifted(reading.filter(zones | {0})):
             of_file = self.services.of_file(path)
-            groups: dict[tuple[str, str], list[str]] = {(place.name, of_file): []} if of_file else {}
+            groups: dict[tuple[str, str], list[str]] = (
+                {(place.name, of_file): []} if of_file else {}
+            )
             for text in sifted.lines:
-                groups.setdefault(self.host_and_service(place, path, of_file, text), []).append(text)
+                groups.setdefault(
+                    self.host_and_service(place, path, of_file, text), []
+                ).append(text)
             for (host, service), texts in groups.items():
-                reading.take(host, service, self.zone_of(place, host, near), path, sifted, texts)
+                reading.take(
+                    host,
+                    service,
+                    self.zone_of(place, host, near),
+                    path,
+                    sifted,
+                    texts,
+                )
         return LogReads(reading.results(), reading.levels)
 
 
@@ -190,40 +242,77 @@ class Reading:
     def filter(self, zones: Iterable[int]) -> Callable[[bytes], bool]:
         """Return a function that finds whether a line is wanted, as grep does on a host."""
         since, until = self.wanted.since, self.wanted.until
-        keys, texts = any_of(self.wanted.kinds), any_of(Scan(self.wanted, 0).window_texts())
-        moments = any_of(set(chain.from_iterable(grep.moments(since, until, zone) for zone in zones)))
+        keys, texts = (
+            any_of(self.wanted.kinds),
+            any_of(Scan(self.wanted, 0).window_texts()),
+        )
+        moments = any_of(
+            set(
+                chain.from_iterable(
+                    grep.moments(since, until, zone) for zone in zones
+                )
+            )
+        )
 
         def is_wanted(line: bytes) -> bool:
-            return bool(keys.search(line) or (texts.search(line) and moments.search(line)))
+            return bool(
+                keys.search(line)
+                or (texts.search(line) and moments.search(line))
+            )
 
         return is_wanted
 
-    def take(self, host: str, service: str, zone: int, path: str, sifted: Sifted, texts: list[str]) -> None:
+    def take(
+        self,
+        host: str,
+        service: str,
+        zone: int,
+        path: str,
+        sifted: Sifted,
+        texts: list[str],
+    ) -> None:
         """Take the events of a service's lines in a file."""
         if host not in self.scans:
             self.scans[host] = Scan(self.wanted, zone)
             self.sources[host] = []
-        source = self.scans[host].file(service, path, sifted.changed, texts, sifted.edges)
+        source = self.scans[host].file(
+            service, path, sifted.changed, texts, sifted.edges
+        )
         by_host = self.levels.setdefault(service, {})
-        by_host[host] = highest([by_host.get(host, Level.INFO), *self.levels_in(sifted, zone)])
+        by_host[host] = highest(
+            [by_host.get(host, Level.INFO), *self.levels_in(sifted, zone)]
+        )
         if source:
             reason = sifted.why or source.reason
-            self.sources[host].append(replace(source, complete=reason is None, reason=reason))
+            self.sources[host].append(
+                replace(source, complete=reason is None, reason=reason)
+            )
 
     def results(self) -> dict[str, dict[str, Any]]:
         """Return for each host what log_info would return there."""
-        return {host: result(found, self.sources[host]) for host, found in self.scans.items()}
+        return {
+            host: result(found, self.sources[host])
+            for host, found in self.scans.items()
+        }
 
     def levels_in(self, sifted: Sifted, zone: int) -> list[Level]:
         """Return the levels of the first and the last lines of a file."""
         head, tail = sifted.edges
-        parsed = [line_formats.parse(text, self.wanted.until, zone) for text in (*head, *tail)]
+        parsed = [
+            line_formats.parse(text, self.wanted.until, zone)
+            for text in (*head, *tail)
+        ]
         return [Level(line.level) for line in parsed if line]
 
 
 def result(found: Scan, sources: Sequence[LogFile]) -> dict[str, Any]:
     events = [event.to_json() for event in found.events]
-    return {"events": events, "sources": to_json(list(sources)), "addresses": [], "unread": []}
+    return {
+        "events": events,
+        "sources": to_json(list(sources)),
+        "addresses": [],
+        "unread": [],
+    }
 
 
 def highest(levels: Collection[Level]) -> Level:
@@ -235,7 +324,9 @@ def any_of(texts: Iterable[str]) -> re.Pattern[bytes]:
 
     Without texts it finds nothing.
     """
-    return re.compile("|".join(map(re.escape, sorted(texts))).encode() or b"(?!)")
+    return re.compile(
+        "|".join(map(re.escape, sorted(texts))).encode() or b"(?!)"
+    )
 
 
 def moment(at: float) -> str:
@@ -244,7 +335,9 @@ def moment(at: float) -> str:
 
 def nothing_found(logs: LogDirectory, message: str) -> StageError:
     """Return the error for something that is in none of the logs: it says what the logs cover."""
-    return StageError("not_found", f"{message}. {extent(logs)}", hint=unread_hint(logs))
+    return StageError(
+        "not_found", f"{message}. {extent(logs)}", hint=unread_hint(logs)
+    )
 
 
 def extent(logs: LogDirectory) -> str:

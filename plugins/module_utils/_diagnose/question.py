@@ -75,19 +75,26 @@ class Found:
 def subject_of(question: Question) -> Subject:
     """Return what is looked for. An id or a time that cannot be one is refused."""
     since, until = range_given(question.since, question.until)
-    request, server = request_given(question.request_id), server_given(question.server_id)
+    request, server = (
+        request_given(question.request_id),
+        server_given(question.server_id),
+    )
     resource = stripped(question.resource_id)
     if question.error:
         request = request_in(question.error)
     return Subject(request, server, resource, since, until)
 
 
-def range_given(since: str | None, until: str | None) -> tuple[float | None, float | None]:
+def range_given(
+    since: str | None, until: str | None
+) -> tuple[float | None, float | None]:
     """Return the begin and the end of a time range. One that ends before it begins is refused."""
     begin, end = second_given(since), second_given(until)
     if begin and end and begin > end:
         hint = "Swap stackproof_since and stackproof_until."
-        raise StageError("invalid", f"the time ends at {until}, before it begins", hint=hint)
+        raise StageError(
+            "invalid", f"the time ends at {until}, before it begins", hint=hint
+        )
     return begin, end
 
 
@@ -114,7 +121,11 @@ def request_given(text: str | None) -> str | None:
     name = stripped(text)
     if not name:
         return None
-    request = f"req-{name.lower()}" if SERVER_ID.fullmatch(name.lower()) else name.lower()
+    request = (
+        f"req-{name.lower()}"
+        if SERVER_ID.fullmatch(name.lower())
+        else name.lower()
+    )
     if not REQUEST.fullmatch(request):
         raise not_an_id(name, "request id")
     return request
@@ -123,7 +134,9 @@ def request_given(text: str | None) -> str | None:
 def not_an_id(text: str, kind: str) -> StageError:
     """Return the error for a part of an id: only lines would be found by it, and nothing that follows from them."""
     hint = "Give the whole id, of 32 digits and letters a to f."
-    return StageError("invalid", f"{text!r} is not a {kind}", resource=text, hint=hint)
+    return StageError(
+        "invalid", f"{text!r} is not a {kind}", resource=text, hint=hint
+    )
 
 
 def request_in(error: str) -> str:
@@ -131,7 +144,9 @@ def request_in(error: str) -> str:
     names: list[str] = REQUEST.findall(error)
     if not names:
         hint = "Give the time of the failure instead: -e stackproof_since=... -e stackproof_until=..."
-        raise StageError("invalid", "the error contains no request id (req-...)", hint=hint)
+        raise StageError(
+            "invalid", "the error contains no request id (req-...)", hint=hint
+        )
     return names[-1]
 
 
@@ -143,7 +158,12 @@ def answer(logs: LogDirectory, subject: Subject) -> Found:
         return of_request(logs, subject.request, subject.near)
     if subject.resource:
         return of_resource(logs, subject.resource, subject.near)
-    return of_time(logs, subject.since or -math.inf, subject.until or math.inf, subject.near)
+    return of_time(
+        logs,
+        subject.since or -math.inf,
+        subject.until or math.inf,
+        subject.near,
+    )
 
 
 def of_server(logs: LogDirectory, server: str, near: float | None) -> Found:
@@ -163,7 +183,9 @@ def of_request(logs: LogDirectory, request: str, near: float | None) -> Found:
     return without_boot(logs, asked)
 
 
-def beside(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None) -> list[LoggedRequest]:
+def beside(
+    logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None
+) -> list[LoggedRequest]:
     """Return what failed at the same time at the same project, for the same user or for an unknown one."""
     since = min(request.at for request in asked) - BESIDE
     until = max(request.until for request in asked) + BESIDE
@@ -172,11 +194,14 @@ def beside(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | Non
     return [
         request
         for request in failed_in(logs, since, until, near)
-        if request.owner in owners and project_of(writer_of(request.service)) in projects
+        if request.owner in owners
+        and project_of(writer_of(request.service)) in projects
     ]
 
 
-def taken_up(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None) -> list[LoggedRequest]:
+def taken_up(
+    logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | None
+) -> list[LoggedRequest]:
     """Return what failed shortly after requests that were accepted, under other ids, for a resource that they name."""
     resources = resources_of(asked)
     if not resources:
@@ -187,17 +212,25 @@ def taken_up(logs: LogDirectory, asked: Sequence[LoggedRequest], near: float | N
     return [
         request
         for request in failed_in(logs, since, until, near)
-        if request.has_failed and known.isdisjoint(request.ids) and resources & resources_of([request])
+        if request.has_failed
+        and known.isdisjoint(request.ids)
+        and resources & resources_of([request])
     ]
 
 
 def resources_of(requests: Iterable[LoggedRequest]) -> set[str]:
     """Return the ids of the resources that requests name, without those that others use as well."""
     of_kinds = product(requests, ("server", *OWN))
-    return set(chain.from_iterable(request.resources.get(kind, ()) for request, kind in of_kinds))
+    return set(
+        chain.from_iterable(
+            request.resources.get(kind, ()) for request, kind in of_kinds
+        )
+    )
 
 
-def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:
+def of_resource(
+    logs: LogDirectory, resource: str, near: float | None
+) -> Found:
     """Return all requests that name a resource; of a server what is found of any server."""
     lines = boots.lines_naming(logs, resource, near)
     if any(resource in line.servers for line in lines):
@@ -206,16 +239,26 @@ def of_resource(logs: LogDirectory, resource: str, near: float | None) -> Found:
     if not names:
         services = ", ".join(sorted({line.service for line in lines}))
         message = f"no log line that mentions {resource} has a request id; {services} mention it"
-        raise StageError("not_found", message, hint="Give the time of the failure instead.")
+        raise StageError(
+            "not_found", message, hint="Give the time of the failure instead."
+        )
     return without_boot(logs, read_whole(logs, names, near))
 
 
-def of_time(logs: LogDirectory, since: float, until: float, near: float | None) -> Found:
+def of_time(
+    logs: LogDirectory, since: float, until: float, near: float | None
+) -> Found:
     """Return the requests that failed in a time, and of the boots the first one that failed."""
     failed = failed_in(logs, since, until, near)
-    there = [boot for boot in boots_in(logs.lines_with(TEXTS, near)) if since <= boot.at <= until]
+    there = [
+        boot
+        for boot in boots_in(logs.lines_with(TEXTS, near))
+        if since <= boot.at <= until
+    ]
     if not (there or failed):
-        raise nothing_found(logs, "no request failed and no server was booted in that time")
+        raise nothing_found(
+            logs, "no request failed and no server was booted in that time"
+        )
     boot = boot_to_follow(there, has_failures=bool(failed))
     if not boot:
         return without_boot(logs, failed)
@@ -223,7 +266,9 @@ def of_time(logs: LogDirectory, since: float, until: float, near: float | None) 
     return Found(whole, others(failed, whole.ids))
 
 
-def boot_to_follow(there: Sequence[FoundBoot], has_failures: bool) -> FoundBoot | None:
+def boot_to_follow(
+    there: Sequence[FoundBoot], has_failures: bool
+) -> FoundBoot | None:
     """Return the boot that is judged; None if other requests failed and no boot is known to have done so."""
     if not has_failures:
         return boots.chosen(there)
@@ -242,31 +287,49 @@ def around(logs: LogDirectory, boot: WholeBoot) -> list[LoggedRequest]:
     began, projects = boot.found.at, projects_of(boot)
     failed = failed_in(logs, began - NEAR, end_near(boot), began)
     of_others = others(failed, boot.ids)
-    concerning = [request for request in of_others if may_concern(request, boot.ids, projects)]
+    concerning = [
+        request
+        for request in of_others
+        if may_concern(request, boot.ids, projects)
+    ]
     if concerning:
         return concerning
-    visible = [request for request in of_others if request.asked and request.has_failed_for_client]
+    visible = [
+        request
+        for request in of_others
+        if request.asked and request.has_failed_for_client
+    ]
     return [replace(request, of_others=True) for request in visible]
 
 
 def end_near(boot: WholeBoot) -> float:
     """Return the time until which a request may concern a boot."""
-    deletions = [line for line in boot.lines if Mark.DELETED in line.marks and boot.ids.has_server_of(line)]
+    deletions = [
+        line
+        for line in boot.lines
+        if Mark.DELETED in line.marks and boot.ids.has_server_of(line)
+    ]
     return min([boot.found.at + FAR, *(line.at + NEAR for line in deletions)])
 
 
 def projects_of(boot: WholeBoot) -> set[str]:
     """Return the projects for which the boot's requests were logged."""
-    owners = {line.owner for line in boot.lines if boot.ids.has_request_of(line)}
+    owners = {
+        line.owner for line in boot.lines if boot.ids.has_request_of(line)
+    }
     return {owner.project for owner in filter(None, owners)}
 
 
-def may_concern(request: LoggedRequest, ids: BootIds, projects: set[str]) -> bool:
+def may_concern(
+    request: LoggedRequest, ids: BootIds, projects: set[str]
+) -> bool:
     """Return whether a request may have to do with a boot.
 
     It is about a resource of the boot, or of the boot's project and about no server.
     """
-    if not request.asked or (request.is_removal and not request.has_failed_for_client):
+    if not request.asked or (
+        request.is_removal and not request.has_failed_for_client
+    ):
         return False
     servers = request.resources.get("server", ())
     if servers:
@@ -277,26 +340,44 @@ def may_concern(request: LoggedRequest, ids: BootIds, projects: set[str]) -> boo
     return request.owner is not None and request.owner.project in projects
 
 
-def others(failed: Iterable[LoggedRequest], ids: BootIds) -> list[LoggedRequest]:
+def others(
+    failed: Iterable[LoggedRequest], ids: BootIds
+) -> list[LoggedRequest]:
     """Return the requests that are not those of the boot itself."""
-    return [request for request in failed if ids.request.isdisjoint(request.ids)]
+    return [
+        request for request in failed if ids.request.isdisjoint(request.ids)
+    ]
 
 
-def failed_in(logs: LogDirectory, since: float, until: float, near: float | None) -> list[LoggedRequest]:
+def failed_in(
+    logs: LogDirectory, since: float, until: float, near: float | None
+) -> list[LoggedRequest]:
     """Return the requests that failed, or were refused, in a time."""
-    lines = logs.lines_with([*failed_requests.FAILED, *failed_requests.REFUSED], near)
-    signs = [line for line in lines if failed_requests.is_sign(line) and since <= line.at <= until]
+    lines = logs.lines_with(
+        [*failed_requests.FAILED, *failed_requests.REFUSED], near
+    )
+    signs = [
+        line
+        for line in lines
+        if failed_requests.is_sign(line) and since <= line.at <= until
+    ]
     # If there are more than are read, those that failed come before those that were refused.
-    signs.sort(key=lambda line: (not failed_requests.is_failure(line), line.at))
+    signs.sort(
+        key=lambda line: (not failed_requests.is_failure(line), line.at)
+    )
     names = unique(chain.from_iterable(line.requests for line in signs))
     found = read_whole(logs, names, near) if names else []
     return [request for request in found if request.went_wrong]
 
 
-def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> list[LoggedRequest]:
+def read_whole(
+    logs: LogDirectory, names: Sequence[str], near: float | None
+) -> list[LoggedRequest]:
     """Return the requests of these ids, with all their lines, and those that their errors name as the cause."""
     if len(names) > MOST:
-        logs.doubt(f"{MOST} of {len(names)} requests were read: narrow the time")
+        logs.doubt(
+            f"{MOST} of {len(names)} requests were read: narrow the time"
+        )
     lines = logs.lines_with(names[:MOST], near)
     made = made_by(lines, names)
     if made:
@@ -308,7 +389,9 @@ def read_whole(logs: LogDirectory, names: Sequence[str], near: float | None) -> 
 def made_by(lines: Iterable[Line], names: Sequence[str]) -> list[str]:
     """Return the requests that errors name besides those that are read already."""
     known = set(names)
-    mentioned = unique(chain.from_iterable(line.names for line in lines if line.failed))
+    mentioned = unique(
+        chain.from_iterable(line.names for line in lines if line.failed)
+    )
     return [name for name in mentioned if name not in known]
 
 

@@ -10,7 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._components.tables import api_stage_of, project_of, service_type_of, writer_of
+from .._components.tables import (
+    api_stage_of,
+    project_of,
+    service_type_of,
+    writer_of,
+)
 from .._match.logged_errors import errors_of, with_usual
 from .._model import codec
 from .._model.baseline import Baseline
@@ -60,7 +65,13 @@ class RequestCause:
         weights = [weight(request) for request in self.requests]
         best = max(weights)
         asked, failed, changes = best
-        return not asked, not failed, not changes, -weights.count(best), self.requests[0].at
+        return (
+            not asked,
+            not failed,
+            not changes,
+            -weights.count(best),
+            self.requests[0].at,
+        )
 
 
 def weight(request: LoggedRequest) -> tuple[bool, bool, bool]:
@@ -84,8 +95,14 @@ def causes_of(
             continue
         record = record_of(request, events, hosts, baseline)
         judged = judge(record, quotes)
-        identity = (judged.component, judged.host) if judged.component else likeness(request)
-        cause = causes.setdefault(identity, RequestCause(judged, record.stages[0], []))
+        identity = (
+            (judged.component, judged.host)
+            if judged.component
+            else likeness(request)
+        )
+        cause = causes.setdefault(
+            identity, RequestCause(judged, record.stages[0], [])
+        )
         cause.requests.append(request)
     return sorted(causes.values(), key=lambda cause: cause.rank)
 
@@ -98,13 +115,17 @@ def judge(record: Record, quotes: bool) -> Verdict:
 
 def with_first_line(judged: Verdict, errors: Iterable[LoggedError]) -> Verdict:
     """Return the verdict; without a component it quotes the first line of the request, which may say what failed."""
-    first = next((error for error in errors if error.own and error.quote), None)
+    first = next(
+        (error for error in errors if error.own and error.quote), None
+    )
     if judged.component or first is None or first.quote is None:
         return judged
     component = writer_of(first.service)
     reason = f"{judged.reason} {at_place(component, first.host, first.quote)}"
     source = QuoteSource(component, first.host, codec.iso_of(first.at))
-    return replace(judged, reason=reason, quote=first.quote, quote_source=source)
+    return replace(
+        judged, reason=reason, quote=first.quote, quote_source=source
+    )
 
 
 def failure_of(cause: RequestCause) -> RequestFailure:
@@ -119,7 +140,9 @@ def failure_of(cause: RequestCause) -> RequestFailure:
         next=judged.next,
         reason=judged.reason,
         count=len(cause.requests),
-        requests=tuple(affected(request) for request in cause.requests[:MOST_REQUESTS]),
+        requests=tuple(
+            affected(request) for request in cause.requests[:MOST_REQUESTS]
+        ),
     )
 
 
@@ -135,7 +158,12 @@ def affected(request: LoggedRequest) -> AffectedRequest:
     )
 
 
-def record_of(request: LoggedRequest, events: Iterable[Event], hosts: Hosts, baseline: Baseline | None) -> Record:
+def record_of(
+    request: LoggedRequest,
+    events: Iterable[Event],
+    hosts: Hosts,
+    baseline: Baseline | None,
+) -> Record:
     """Return a record in which the request is the only stage. It is judged, and filed nowhere."""
     return replace(
         new_record("request", "logs"),
@@ -155,7 +183,9 @@ def hosts_of(hosts: Hosts) -> tuple[Host, ...]:
 
 
 def host_of(name: str, read: Mapping[str, Any]) -> Host:
-    unread: tuple[Unread, ...] = codec.from_json(UNREAD, read["unread"], f"unread of {name}")
+    unread: tuple[Unread, ...] = codec.from_json(
+        UNREAD, read["unread"], f"unread of {name}"
+    )
     return Host(name, facts={"addresses": read["addresses"]}, unread=unread)
 
 
@@ -166,7 +196,10 @@ def events_of(request: LoggedRequest, events: Iterable[Event]) -> list[Event]:
 
 def is_event_of(request: LoggedRequest, event: Event) -> bool:
     if not event.keys:
-        return event.kind == "error" and request.at - NEAR <= event.at <= request.until + NEAR
+        return (
+            event.kind == "error"
+            and request.at - NEAR <= event.at <= request.until + NEAR
+        )
     return not set(request.ids).isdisjoint(event.keys.get("request", ()))
 
 
@@ -179,7 +212,9 @@ def stage_of(request: LoggedRequest) -> Stage:
         started=request.at,
         finished=request.until,
         duration_s=round(request.until - request.at, 6),
-        calls=tuple(call_of(answer) for answer in request.answers if answer.method),
+        calls=tuple(
+            call_of(answer) for answer in request.answers if answer.method
+        ),
         error=replace(error, hint=""),
     )
 
@@ -206,8 +241,16 @@ def stage_name_of(service: str, path: str | None) -> str:
 
 def in_words(request: LoggedRequest) -> str:
     """Return what was asked for, and how it was answered."""
-    asked = f"{request.method} {request.path}" if request.path else f"a request to {request.service}"
-    answered = f"was answered {request.status}" if request.status else "was not answered"
+    asked = (
+        f"{request.method} {request.path}"
+        if request.path
+        else f"a request to {request.service}"
+    )
+    answered = (
+        f"was answered {request.status}"
+        if request.status
+        else "was not answered"
+    )
     if request.status and request.status < 400 and request.has_failed:
         answered += " and failed afterwards"
     return f"{asked} ({request.id}) {answered}"
@@ -216,10 +259,26 @@ def in_words(request: LoggedRequest) -> str:
 def nothing_failed(found: Sequence[LoggedRequest], by_time: bool) -> Verdict:
     """Return the verdict on requests of which none failed."""
     if by_time:
-        return Verdict(Result.PASS, None, "The logs show no failed user request in that time.")
+        return Verdict(
+            Result.PASS,
+            None,
+            "The logs show no failed user request in that time.",
+        )
     answered = [request for request in found if request.status]
     if not answered:
         names = ", ".join(request.id for request in found[:MOST_REQUESTS])
-        return Verdict(Result.INCOMPLETE, None, f"The logs do not show the outcome of {names}.")
-    count = f"none of the {len(found)} requests failed" if len(found) > 1 else "the request did not fail"
-    return Verdict(Result.PASS, None, f"The logs show that {count}: {in_words(answered[-1])}.")
+        return Verdict(
+            Result.INCOMPLETE,
+            None,
+            f"The logs do not show the outcome of {names}.",
+        )
+    count = (
+        f"none of the {len(found)} requests failed"
+        if len(found) > 1
+        else "the request did not fail"
+    )
+    return Verdict(
+        Result.PASS,
+        None,
+        f"The logs show that {count}: {in_words(answered[-1])}.",
+    )

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 # A rotated file has a number or a date behind its name, and may be compressed.
-ROTATED = re.compile(r"^(?P<name>.+?\.(?:log|txt|out))(?:[.-].*)?$|^(?P<bare>[^.]+?)(?:[.-]\d.*|\.gz)?$")
+ROTATED = re.compile(
+    r"^(?P<name>.+?\.(?:log|txt|out))(?:[.-].*)?$|^(?P<bare>[^.]+?)(?:[.-]\d.*|\.gz)?$"
+)
 
 
 def plain_name(name: str) -> str:
@@ -41,14 +43,18 @@ class Services:
         logs = list(logs)
         self.patterns: list[tuple[str, str]] = []
         for log in logs:
-            self.patterns += [(pattern, log["service"]) for pattern in log.get("files") or []]
+            self.patterns += [
+                (pattern, log["service"]) for pattern in log.get("files") or []
+            ]
         self.names: dict[str, set[str]] = {}
         self.ends: dict[str, set[str]] = {}
         for pattern, service in self.patterns:
             parts = pattern.split("/")
             self.ends.setdefault("/".join(parts[-2:]), set()).add(service)
             self.names.setdefault(parts[-1], set()).add(service)
-        self.programs: dict[str, str] = {log["service"]: log["service"] for log in logs}
+        self.programs: dict[str, str] = {
+            log["service"]: log["service"] for log in logs
+        }
         for log in logs:
             self._add_programs(log)
 
@@ -73,11 +79,19 @@ class Services:
                 return service
         by_end = only_service(self.ends, f"{os.path.basename(folder)}/{name}")
         by_name = by_end or only_service(self.names, name)
-        return by_name or self.of_program(stem(name)) or self.of_ending(stem(name))
+        return (
+            by_name
+            or self.of_program(stem(name))
+            or self.of_ending(stem(name))
+        )
 
     def of_ending(self, name: str) -> str | None:
         """Return the service of a file whose name begins with that of a folder or host: compute1_nova-compute."""
-        ends = [program for program in self.programs if re.search(rf"[-_.]{re.escape(program)}$", name)]
+        ends = [
+            program
+            for program in self.programs
+            if re.search(rf"[-_.]{re.escape(program)}$", name)
+        ]
         return self.programs[max(ends, key=len)] if ends else None
 
     def of_program(self, program: str | None) -> str | None:
@@ -85,7 +99,9 @@ class Services:
         name = unit_name(program or "").rpartition("/")[2]
         # The name of an haproxy ends with the id of the network that it serves.
         name = re.sub(r"-[0-9a-f]{8}-[0-9a-f-]{27}$", "", name)
-        return self.programs.get(name) or self.programs.get(name.replace("_", "-"))
+        return self.programs.get(name) or self.programs.get(
+            name.replace("_", "-")
+        )
 
 
 def only_service(table: Mapping[str, set[str]], text: str) -> str | None:

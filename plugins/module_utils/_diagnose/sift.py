@@ -31,7 +31,11 @@ START = 4096
 # Only so many bytes of lines are kept of a file: MOST lines of usual length are a tenth of it.
 LARGEST_FOUND = 64 << 20
 # To unpack gzip takes 32 KiB, and bzip2 4 MiB, whatever the file says.
-OPENERS: dict[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": unxz.opened}
+OPENERS: dict[str, Callable[[Any], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": unxz.opened,
+}
 # A journal begins so; only the program of journald can read it.
 JOURNAL = b"LPKSHHRH"
 
@@ -56,7 +60,9 @@ class Sifted:
     @property
     def edges(self) -> tuple[list[str], list[str]]:
         """Return the first lines, and the last lines from the end."""
-        return list(map(text_of, self.head)), [text_of(line) for line in reversed(self.tail)]
+        return list(map(text_of, self.head)), [
+            text_of(line) for line in reversed(self.tail)
+        ]
 
 
 def sift(path: str, is_wanted: IsWanted) -> Sifted:
@@ -74,7 +80,9 @@ def sift(path: str, is_wanted: IsWanted) -> Sifted:
     except lzma.LZMAError:
         sifted.why = "it is damaged, or not what its name says"
     except unxz.TooMuchMemoryError:
-        sifted.why = f"it takes more than {unxz.MEMORY >> 20} MiB of memory to unpack"
+        sifted.why = (
+            f"it takes more than {unxz.MEMORY >> 20} MiB of memory to unpack"
+        )
     except MemoryError:
         sifted.why = "this machine has not enough memory to read it"
     except TooLargeError:
@@ -86,7 +94,9 @@ def sift(path: str, is_wanted: IsWanted) -> Sifted:
 
 def opened(path: str) -> Any:
     """Return a regular file, unpacked; a link that has taken its place meanwhile is not followed."""
-    raw: IO[bytes] = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    raw: IO[bytes] = os.fdopen(
+        os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb"
+    )
     if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
         raw.close()
         raise OSError(None, "it is not a regular file")
@@ -103,13 +113,20 @@ def why_not(start: bytes, path: str) -> str | None:
     return "it is binary" if b"\0" in start else None
 
 
-def take(sifted: Sifted, start: bytes, stream: io.BufferedIOBase, is_wanted: IsWanted) -> None:
+def take(
+    sifted: Sifted,
+    start: bytes,
+    stream: io.BufferedIOBase,
+    is_wanted: IsWanted,
+) -> None:
     """Take the first, the last and the wanted lines."""
     found = 0
     for block in blocks_of(start, stream):
         first = EDGE - len(sifted.head)
         if not is_wanted(block):
-            sifted.head += lines_of(block.split(b"\n", first)[:first] if first else [])
+            sifted.head += lines_of(
+                block.split(b"\n", first)[:first] if first else []
+            )
             sifted.tail.extend(lines_of(block.rsplit(b"\n", EDGE)[-EDGE:]))
             continue
         lines = lines_of(block.split(b"\n"))

@@ -41,7 +41,9 @@ class Unxz(ReadThrough):
         buffer[: len(data)] = data
         return len(data)
 
-    def unpacked(self, decompressor: lzma.LZMADecompressor, most: int) -> bytes:
+    def unpacked(
+        self, decompressor: lzma.LZMADecompressor, most: int
+    ) -> bytes:
         """Return the next bytes, or none where there are more to come behind a stream's end."""
         if decompressor.eof:
             self.decompressor = self.next_stream(decompressor.unused_data)

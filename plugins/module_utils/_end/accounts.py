@@ -23,7 +23,11 @@ RECORD = "run.json"
 
 def to_remove(run: Run) -> list[Entry]:
     """Return what may still exist, in the order in which it was made."""
-    entries = [entry for entry in run.ledger.entries.values() if entry["event"] in ledger.OPEN]
+    entries = [
+        entry
+        for entry in run.ledger.entries.values()
+        if entry["event"] in ledger.OPEN
+    ]
     known = recorded(run)
     for entry in entries:
         if entry["id"] is None and entry["event"] == ledger.MADE:
@@ -34,7 +38,11 @@ def to_remove(run: Run) -> list[Entry]:
 def recorded(run: Run) -> dict[tuple[str, str], str]:
     """Return the ids of what the record says was made, by kind and name."""
     made = [resource for resource in run.record.resources if resource.created]
-    return {(resource.kind, resource.name): resource.id for resource in made if resource.name}
+    return {
+        (resource.kind, resource.name): resource.id
+        for resource in made
+        if resource.name
+    }
 
 
 def missing_in_ledger(run: Run) -> list[Entry]:
@@ -66,7 +74,9 @@ def missing_in_record(run: Run) -> list[Entry]:
     return [
         entry
         for key, entry in run.ledger.entries.items()
-        if key not in known and entry["event"] in (ledger.MADE, ledger.GONE) and KNOWN_BY not in entry
+        if key not in known
+        and entry["event"] in (ledger.MADE, ledger.GONE)
+        and KNOWN_BY not in entry
     ]
 
 
@@ -77,16 +87,41 @@ def origin(entry: Entry) -> dict[str, str]:
 
 def differences(run: Run) -> list[Leftover]:
     """Return a leftover for each resource that one account alone knows."""
-    gone = [entry for entry in run.ledger.entries.values() if KNOWN_BY in entry]
-    found = [(entry, "run.json alone knew it, so the ledger has lost lines; it was deleted") for entry in gone]
-    found += [(entry, "run.json alone knows it, so the ledger has lost lines") for entry in missing_in_ledger(run)]
+    gone = [
+        entry for entry in run.ledger.entries.values() if KNOWN_BY in entry
+    ]
+    found = [
+        (
+            entry,
+            "run.json alone knew it, so the ledger has lost lines; it was deleted",
+        )
+        for entry in gone
+    ]
+    found += [
+        (entry, "run.json alone knows it, so the ledger has lost lines")
+        for entry in missing_in_ledger(run)
+    ]
     for entry in missing_in_record(run):
-        state = "it was deleted" if entry["event"] == ledger.GONE else "it was not deleted"
-        found.append((entry, f"the ledger alone knows it, so run.json has lost it; {state}"))
+        state = (
+            "it was deleted"
+            if entry["event"] == ledger.GONE
+            else "it was not deleted"
+        )
+        found.append(
+            (
+                entry,
+                f"the ledger alone knows it, so run.json has lost it; {state}",
+            )
+        )
     return [leftover(entry, reason) for entry, reason in found]
 
 
 def leftover(entry: Entry, reason: str) -> Leftover:
     """Return what is left of an entry. Its line may be damaged, and have anything."""
     identity = None if entry["id"] is None else str(entry["id"])
-    return Leftover(kind=str(entry["kind"]), id=identity, name=str(entry["name"]), reason=reason)
+    return Leftover(
+        kind=str(entry["kind"]),
+        id=identity,
+        name=str(entry["name"]),
+        reason=reason,
+    )

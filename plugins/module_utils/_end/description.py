@@ -37,17 +37,30 @@ def describe(run: Run, params: Params) -> None:
     error = None
     try:
         write(run, params, servers, text, calls)
-    except Exception as exc:  # whatever is wrong there, the run has its verdict
+    except Exception as exc:
+        # Whatever is wrong there, the run has its verdict
         doing = "writing the verdict into the description of the server"
         error = " ".join(words_of(failure_of(exc, doing).message).split())
-    run.update(server_description=bounded_copy(ServerDescription(text, tuple(calls), error)))
+    run.update(
+        server_description=bounded_copy(
+            ServerDescription(text, tuple(calls), error)
+        )
+    )
     run.save()
 
 
 def kept_servers(run: Run) -> list[Entry]:
     """Return the servers of the run that exist, as far as its ledger and its record know them."""
-    servers = [entry for entry in accounts.to_remove(run) if entry["kind"] in removal.SERVERS and entry["id"]]
-    return [entry for entry in servers if removal.why_foreign(entry, run.mark) is None]
+    servers = [
+        entry
+        for entry in accounts.to_remove(run)
+        if entry["kind"] in removal.SERVERS and entry["id"]
+    ]
+    return [
+        entry
+        for entry in servers
+        if removal.why_foreign(entry, run.mark) is None
+    ]
 
 
 def text_of(run_id: str, verdict: Verdict) -> str:
@@ -55,12 +68,34 @@ def text_of(run_id: str, verdict: Verdict) -> str:
     parts = [f"Kept by stackproof, run {run_id}", verdict.result.upper()]
     if verdict.result is not Result.PASS:
         parts.append(verdict.headline or verdict.reason)
-    return textwrap.shorten(words_of(": ".join(parts)), LONGEST_DESCRIPTION, break_on_hyphens=False, placeholder=" ...")
+    return textwrap.shorten(
+        words_of(": ".join(parts)),
+        LONGEST_DESCRIPTION,
+        break_on_hyphens=False,
+        placeholder=" ...",
+    )
 
 
-def write(run: Run, params: Params, servers: list[Entry], text: str, calls: list[Call]) -> None:
-    cloud = connection.connect({**params, **removal.place_of(run, params)}, calls, [], Deadline(LONGEST))
+def write(
+    run: Run,
+    params: Params,
+    servers: list[Entry],
+    text: str,
+    calls: list[Call],
+) -> None:
+    cloud = connection.connect(
+        {**params, **removal.place_of(run, params)},
+        calls,
+        [],
+        Deadline(LONGEST),
+    )
     token_cache.take(run.token_path, cloud.session.auth)
     body = {"server": {"description": text}}
     for server in servers:
-        answer_of(cloud.compute.put(f"/servers/{server['id']}", json=body, microversion=DESCRIPTION_SINCE))
+        answer_of(
+            cloud.compute.put(
+                f"/servers/{server['id']}",
+                json=body,
+                microversion=DESCRIPTION_SINCE,
+            )
+        )

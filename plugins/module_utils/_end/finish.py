@@ -43,7 +43,10 @@ def earlier_of(run: Run, most: int = HISTORY) -> list[EarlierRun]:
 
 
 def finish(
-    run: Run, earlier: Sequence[EarlierRun], thresholds: Sequence[Threshold] = (), broke_off: str | None = None
+    run: Run,
+    earlier: Sequence[EarlierRun],
+    thresholds: Sequence[Threshold] = (),
+    broke_off: str | None = None,
 ) -> None:
     """End the record. broke_off is a sentence on work that was not done after the stages: with it no run passes."""
     # A stage that failed before the login has left it.
@@ -57,7 +60,12 @@ def finish(
     run.update(thresholds=apply_limits(thresholds, codec.to_json(run.record)))
     run.update(verdict=of_record(run.record, broke_off))
     if run.record.verdict.result is not Result.FAIL:
-        run.update(stages=tuple(cleared(stage, run.record.verdict.result) for stage in run.record.stages))
+        run.update(
+            stages=tuple(
+                cleared(stage, run.record.verdict.result)
+                for stage in run.record.stages
+            )
+        )
     run.save()
 
 
@@ -73,7 +81,10 @@ def cleared(stage: Stage, result: Result) -> Stage:
 def unaccounted(run: Run) -> list[Leftover]:
     """Return what is neither gone nor named yet: it was not removed, or one account of the run alone knows it."""
     open_entries = [] if run.record.kept else accounts.to_remove(run)
-    not_removed = [accounts.leftover(entry, "it was not removed") for entry in open_entries]
+    not_removed = [
+        accounts.leftover(entry, "it was not removed")
+        for entry in open_entries
+    ]
     named = {leftover.name for leftover in run.record.leftovers}
     new: list[Leftover] = []
     for leftover in (*accounts.differences(run), *not_removed):
@@ -83,18 +94,27 @@ def unaccounted(run: Run) -> list[Leftover]:
     return new
 
 
-def render(run: Run, template: str | None = None, earlier: Sequence[EarlierRun] = ()) -> None:
+def render(
+    run: Run, template: str | None = None, earlier: Sequence[EarlierRun] = ()
+) -> None:
     """Write the files for readers. The page needs its template, which lies in the role that reports."""
     record = run.record
     write_whole(run.path("junit.xml"), junit(record))
     write_whole(run.path(METRICS), metrics(record))
-    pictures = [write_diagram(run, name, flow, record) for name, flow in rows.drawn(record)]
+    pictures = [
+        write_diagram(run, name, flow, record)
+        for name, flow in rows.drawn(record)
+    ]
     if template is None:
         return
-    write_whole(run.path(PAGE), page.render(record, template, pictures, earlier))
+    write_whole(
+        run.path(PAGE), page.render(record, template, pictures, earlier)
+    )
 
 
-def write_diagram(run: Run, name: str, flow: FollowedFlow, record: Record) -> drawing.Picture:
+def write_diagram(
+    run: Run, name: str, flow: FollowedFlow, record: Record
+) -> drawing.Picture:
     """Write the files of a flow's diagram, and return its picture for the page."""
     diagram = rows.diagram(flow)
     picture = drawing.picture(diagram, record)

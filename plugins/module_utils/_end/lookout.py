@@ -31,7 +31,9 @@ def start_time(process: int) -> str | None:
     It tells a process from a later one with the same id.
     """
     try:
-        with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
+        with open(
+            f"/proc/{process}/stat", encoding="ascii", errors="replace"
+        ) as stream:
             # The name of a process may have spaces and brackets in it. What follows is its state, and numbers.
             state, *numbers = stream.read().rpartition(")")[2].split()
     except OSError:
@@ -45,7 +47,9 @@ def is_finished(directory: str) -> bool:
     Of the record only this is read: each look at all of it, and the code for that, would cost more than the wait.
     """
     with contextlib.suppress(StageError, OSError, ValueError, RecursionError):
-        record = json.loads(own_text(os.path.join(directory, "run.json"), LONGEST_RECORD))
+        record = json.loads(
+            own_text(os.path.join(directory, "run.json"), LONGEST_RECORD)
+        )
         if isinstance(record, dict):
             return record.get("finished") is not None
     return not os.path.lexists(directory)
@@ -69,7 +73,15 @@ def command(directory: str, controller: int, options: int) -> list[str]:
     plugins = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
     code = f"import sys; sys.path.insert(0, {plugins!r}); from module_utils._end import lookout; lookout.main()"
     # Without -P a file in the working directory could stand for a module of Python.
-    return [sys.executable, "-P", "-c", code, directory, str(controller), str(options)]
+    return [
+        sys.executable,
+        "-P",
+        "-c",
+        code,
+        directory,
+        str(controller),
+        str(options),
+    ]
 
 
 def main() -> None:

@@ -81,7 +81,9 @@ class NotThereError(Exception):
 def is_from_service(exc: BaseException) -> bool:
     """Return whether a 404 is of the service itself, and not of a gateway that does not know the service."""
     headers = getattr(getattr(exc, "response", None), "headers", {})
-    return bool(request_id(headers)) or "json" in headers.get("content-type", "")
+    return bool(request_id(headers)) or "json" in headers.get(
+        "content-type", ""
+    )
 
 
 def plain(service: str, path: str, key: str) -> Kind:
@@ -98,7 +100,9 @@ def plain(service: str, path: str, key: str) -> Kind:
     def find(cloud: Any, name: str) -> list[JsonObject]:
         listing = answer_of(proxy(cloud).get(path, params={"name": name}))
         resources = listing[path.rpartition("/")[2].replace("-", "_")]
-        return [resource for resource in resources if resource.get("name") == name]
+        return [
+            resource for resource in resources if resource.get("name") == name
+        ]
 
     def delete(cloud: Any, identity: str) -> None:
         answer_of(proxy(cloud).delete(f"{path}/{identity}"))
@@ -107,7 +111,9 @@ def plain(service: str, path: str, key: str) -> Kind:
 
 
 def find_address(cloud: Any, name: str) -> list[JsonObject]:
-    addresses = answer_of(cloud.network.get("/floatingips", params={"description": name}))["floatingips"]
+    addresses = answer_of(
+        cloud.network.get("/floatingips", params={"description": name})
+    )["floatingips"]
     return [address for address in addresses if address["description"] == name]
 
 
@@ -124,13 +130,17 @@ def find_key_pair(cloud: Any, name: str) -> list[JsonObject]:
 
 def read_interface(cloud: Any, identity: str) -> JsonObject:
     router, subnet = identity.split("/")
-    ports = answer_of(cloud.network.get("/ports", params={"device_id": router}))["ports"]
+    ports = answer_of(
+        cloud.network.get("/ports", params={"device_id": router})
+    )["ports"]
     own = [port for port in ports if port["device_id"] == router]
     addresses = chain.from_iterable(port["fixed_ips"] for port in own)
     if subnet not in {address["subnet_id"] for address in addresses}:
         raise NotThereError(identity)
     # An interface has no mark; that of its router counts.
-    resource: JsonObject = answer_of(cloud.network.get(f"/routers/{router}"))["router"]
+    resource: JsonObject = answer_of(cloud.network.get(f"/routers/{router}"))[
+        "router"
+    ]
     return resource
 
 
@@ -141,7 +151,12 @@ def find_interface(_cloud: Any, _name: str) -> list[JsonObject]:
 
 def delete_interface(cloud: Any, identity: str) -> None:
     router, subnet = identity.split("/")
-    answer_of(cloud.network.put(f"/routers/{router}/remove_router_interface", json={"subnet_id": subnet}))
+    answer_of(
+        cloud.network.put(
+            f"/routers/{router}/remove_router_interface",
+            json={"subnet_id": subnet},
+        )
+    )
 
 
 def delete_volume(cloud: Any, identity: str) -> None:
@@ -152,7 +167,9 @@ def delete_volume(cloud: Any, identity: str) -> None:
     """
     cinder = cloud.block_storage
     for attachment in reservations_of(cinder, identity):
-        answer = cinder.delete(f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE)
+        answer = cinder.delete(
+            f"/attachments/{attachment['id']}", microversion=ATTACHMENTS_SINCE
+        )
         # Somebody else may have removed it meanwhile; that says nothing of the volume.
         if answer.status_code != NOT_FOUND:
             answer_of(answer)
@@ -160,22 +177,40 @@ def delete_volume(cloud: Any, identity: str) -> None:
 
 
 def reservations_of(cinder: Any, volume: str) -> list[JsonObject]:
-    answer = cinder.get("/attachments", params={"volume_id": volume}, microversion=ATTACHMENTS_SINCE)
-    attachments = answer.json()["attachments"] if answer.status_code == OK else []
+    answer = cinder.get(
+        "/attachments",
+        params={"volume_id": volume},
+        microversion=ATTACHMENTS_SINCE,
+    )
+    attachments = (
+        answer.json()["attachments"] if answer.status_code == OK else []
+    )
     # A cloud that ignores the filter lists those of other volumes, too.
-    own = [attachment for attachment in attachments if attachment["volume_id"] == volume]
-    return [attachment for attachment in own if attachment["status"] == "reserved"]
+    own = [
+        attachment
+        for attachment in attachments
+        if attachment["volume_id"] == volume
+    ]
+    return [
+        attachment for attachment in own if attachment["status"] == "reserved"
+    ]
 
 
 def list_servers(cloud: Any, mark: str) -> list[JsonObject]:
     """Return the servers of a run, and perhaps others, by their names: a plain user cannot ask Nova for several ids."""
-    servers: list[JsonObject] = answer_of(cloud.compute.get("/servers/detail", params={"name": f"^{mark}-"}))["servers"]
+    servers: list[JsonObject] = answer_of(
+        cloud.compute.get("/servers/detail", params={"name": f"^{mark}-"})
+    )["servers"]
     return servers
 
 
 def delete_for_good(cloud: Any, identity: str) -> None:
     """Delete a server that the cloud would keep for a while after its deletion (nova's reclaim_instance_interval)."""
-    answer_of(cloud.compute.post(f"/servers/{identity}/action", json={"forceDelete": None}))
+    answer_of(
+        cloud.compute.post(
+            f"/servers/{identity}/action", json={"forceDelete": None}
+        )
+    )
 
 
 def in_order(kinds: Mapping[str, Kind]) -> Mapping[Any, Kind]:
@@ -183,7 +218,9 @@ def in_order(kinds: Mapping[str, Kind]) -> Mapping[Any, Kind]:
     above: set[str] = set()
     for name, kind in kinds.items():
         if not above.issuperset(kind.after):
-            raise ValueError(f"{name} is to come after {', '.join(kind.after)}: not all of them are kinds above it")
+            raise ValueError(
+                f"{name} is to come after {', '.join(kind.after)}: not all of them are kinds above it"
+            )
         above.add(name)
     return kinds
 
@@ -193,15 +230,27 @@ PORTS = ("port", "second_port")
 INTERFACES = ("router_interface", "second_router_interface")
 
 SERVER = plain("compute", "/servers", "server")._replace(is_prompt=False)
-VOLUME = plain("block_storage", "/volumes", "volume")._replace(delete=delete_volume, is_prompt=False)
-FLOATING_IP = plain("network", "/floatingips", "floatingip")._replace(find=find_address)
-SERVER_GROUP = plain("compute", "/os-server-groups", "server_group")._replace(find=find_server_group)
-KEY_PAIR = plain("compute", "/os-keypairs", "keypair")._replace(find=find_key_pair)
+VOLUME = plain("block_storage", "/volumes", "volume")._replace(
+    delete=delete_volume, is_prompt=False
+)
+FLOATING_IP = plain("network", "/floatingips", "floatingip")._replace(
+    find=find_address
+)
+SERVER_GROUP = plain("compute", "/os-server-groups", "server_group")._replace(
+    find=find_server_group
+)
+KEY_PAIR = plain("compute", "/os-keypairs", "keypair")._replace(
+    find=find_key_pair
+)
 IMAGE = plain("image", "/images", "image")
 PORT = plain("network", "/ports", "port")._replace(after=SERVERS)
 # Neutron takes no interface from a router as long as a floating IP is reached through it.
-INTERFACE = Kind(read_interface, find_interface, delete_interface, after=("floating_ip",))
-ROUTER = plain("network", "/routers", "router")._replace(after=("floating_ip", *INTERFACES))
+INTERFACE = Kind(
+    read_interface, find_interface, delete_interface, after=("floating_ip",)
+)
+ROUTER = plain("network", "/routers", "router")._replace(
+    after=("floating_ip", *INTERFACES)
+)
 # The ports that Nova has made on a network go with their servers. A network needs none of its subnets gone.
 ON_NETWORK = (*SERVERS, *PORTS, *INTERFACES)
 SUBNET = plain("network", "/subnets", "subnet")._replace(after=ON_NETWORK)
@@ -220,7 +269,9 @@ KINDS = in_order(
         "image": IMAGE._replace(after=(*SERVERS, "volume")),
         "port": PORT,
         "second_port": PORT,
-        "security_group": plain("network", "/security-groups", "security_group")._replace(after=(*SERVERS, *PORTS)),
+        "security_group": plain(
+            "network", "/security-groups", "security_group"
+        )._replace(after=(*SERVERS, *PORTS)),
         "router_interface": INTERFACE,
         "second_router_interface": INTERFACE,
         "router": ROUTER,
@@ -234,7 +285,10 @@ KINDS = in_order(
 
 def carries(resource: JsonObject, mark: str) -> bool:
     """Return whether a resource's name or description is the run's mark, or one of the names that a run gives."""
-    return any(is_marked(resource.get(field), mark) for field in ("name", "description"))
+    return any(
+        is_marked(resource.get(field), mark)
+        for field in ("name", "description")
+    )
 
 
 def is_marked(text: Any, mark: str) -> bool:
@@ -251,7 +305,9 @@ def why_foreign(entry: Entry, mark: str) -> str | None:
         return "no run makes anything of this kind, so it is not deleted"
     if not is_marked(entry["name"], mark):
         return f"it does not carry the mark {mark}, so it is not deleted"
-    if entry["id"] is not None and not ledger.is_id(entry["kind"], entry["id"]):
+    if entry["id"] is not None and not ledger.is_id(
+        entry["kind"], entry["id"]
+    ):
         return "its id has a wrong form, so it is not deleted"
     return None
 
@@ -328,7 +384,9 @@ class Removal:
         self.reason = failure_of(exc, self.doing).message
         # Missing rights will not change; a resource in use, or a missing answer, may.
         status = status_of(exc)
-        self.final = status == FORBIDDEN or (status == UNAUTHORIZED and self._is_denied_for_long())
+        self.final = status == FORBIDDEN or (
+            status == UNAUTHORIZED and self._is_denied_for_long()
+        )
 
     def _is_denied_for_long(self) -> bool:
         self.denied_since = self.denied_since or time.monotonic()
@@ -341,8 +399,14 @@ class Removal:
         return state == "available" and time.monotonic() - self.asked > BUSY
 
     def _delete(self, cloud: Any, way: Delete, state: str) -> None:
-        self.tries, self.way, self.asked = self.tries + 1, way, time.monotonic()
-        self.reason = f"it is still there, {state}" if state else "it is still there"
+        self.tries, self.way, self.asked = (
+            self.tries + 1,
+            way,
+            time.monotonic(),
+        )
+        self.reason = (
+            f"it is still there, {state}" if state else "it is still there"
+        )
         if way is delete_for_good:
             self.doing = "it is only soft-deleted until the cloud reclaims it; its deletion for good"
         way(cloud, str(self.id))
@@ -370,15 +434,27 @@ class Removal:
         """
         self.missed_since = self.missed_since or time.monotonic()
         answered = self.sought and not self.entry["lost"]
-        is_old = seconds_between(self.entry["lost"] or self.entry["begun"], now()) > OLD
-        self.gone = answered or is_old or time.monotonic() - self.missed_since > SETTLE
+        is_old = (
+            seconds_between(self.entry["lost"] or self.entry["begun"], now())
+            > OLD
+        )
+        self.gone = (
+            answered or is_old or time.monotonic() - self.missed_since > SETTLE
+        )
         self.reason = "the answer to its creation never came"
 
 
 def lost_interface(run: Run, entry: Entry) -> Any:
     """Return the id of a router interface whose answer never came: that of the run's router, and that of its subnet."""
-    subnet = "second_subnet" if entry["kind"] == "second_router_interface" else "subnet"
-    ends = [run.ledger.find(kind, f"{run.mark}-{kind.replace('_', '-')}") for kind in ("router", subnet)]
+    subnet = (
+        "second_subnet"
+        if entry["kind"] == "second_router_interface"
+        else "subnet"
+    )
+    ends = [
+        run.ledger.find(kind, f"{run.mark}-{kind.replace('_', '-')}")
+        for kind in ("router", subnet)
+    ]
     ids = [str(end["id"]) for end in ends if end and end["id"]]
     return "/".join(ids) if len(ids) == len(ends) else entry["id"]
 
@@ -395,7 +471,11 @@ def place_of(run: Run, params: Params) -> dict[str, str | None]:
     Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
     """
     recorded = run.record.cloud
-    is_name = recorded is not None and recorded != "environment" and re.fullmatch(r"[\w.-]+", recorded)
+    is_name = (
+        recorded is not None
+        and recorded != "environment"
+        and re.fullmatch(r"[\w.-]+", recorded)
+    )
     cloud = params["cloud"] or (recorded if is_name else None)
     region = params["region_name"]
     if not region and not params["_cloud"]:
@@ -406,14 +486,30 @@ def place_of(run: Run, params: Params) -> dict[str, str | None]:
 def check_project(cloud: Any, run: Run) -> None:
     """Refuse credentials of another project or region: with them everything would look as if it were gone."""
     of_run = origin_of(run)
-    current = Origin(cloud.session.get_project_id(), cloud.config.get_region_name())
+    current = Origin(
+        cloud.session.get_project_id(), cloud.config.get_region_name()
+    )
     if of_run.project_id and of_run.project_id != current.project_id:
-        raise other_place(run, "project", of_run.project_id, current.project_id, "Name the cloud that the run used.")
+        raise other_place(
+            run,
+            "project",
+            of_run.project_id,
+            current.project_id,
+            "Name the cloud that the run used.",
+        )
     if of_run.region and of_run.region != current.region:
-        raise other_place(run, "region", of_run.region, current.region, "Name the region that the run used, too.")
+        raise other_place(
+            run,
+            "region",
+            of_run.region,
+            current.region,
+            "Name the region that the run used, too.",
+        )
 
 
-def other_place(run: Run, kind: str, place: str, current: str | None, hint: str) -> StageError:
+def other_place(
+    run: Run, kind: str, place: str, current: str | None, hint: str
+) -> StageError:
     message = f"the run {run.id} was made in the {kind} {place}, but these credentials are for {current}"
     return StageError("config", message, hint=hint)
 
@@ -429,20 +525,26 @@ def wait_for_answer(ask: Callable[[], T], deadline: Deadline) -> T:
             time.sleep(PAUSE)
 
 
-def remove_all(cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say: Say) -> list[Leftover]:
+def remove_all(
+    cloud: Any, run: Run, deadline: Deadline, waits: list[Wait], say: Say
+) -> list[Leftover]:
     """Remove all that ledger or record name, and add the waits for it. Return what is left, with the reasons."""
     entries = accounts.to_remove(run)
     if entries:
         wait_for_answer(lambda: check_project(cloud, run), deadline)
     removals, foreign = sorted_out(entries, run)
     Work(cloud, run, removals, say).remove(deadline, waits)
-    still_there = [removal.leftover() for removal in removals if not removal.gone]
+    still_there = [
+        removal.leftover() for removal in removals if not removal.gone
+    ]
     left = [*foreign, *still_there, *ports_left(cloud, removals)]
     # A cloud may have put a secret into any of its texts.
     return list(map(bounded_copy, left))
 
 
-def sorted_out(entries: Sequence[Entry], run: Run) -> tuple[list[Removal], list[Leftover]]:
+def sorted_out(
+    entries: Sequence[Entry], run: Run
+) -> tuple[list[Removal], list[Leftover]]:
     """Return the removals of what the run has made, the newest first, and what it cannot have made."""
     removals: list[Removal] = []
     foreign: list[Leftover] = []
@@ -462,14 +564,22 @@ def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:
 
     No ledger has them, so they are reported and not deleted.
     """
-    servers = [removal for removal in removals if removal.entry["kind"] == "server" and removal.gone]
+    servers = [
+        removal
+        for removal in removals
+        if removal.entry["kind"] == "server" and removal.gone
+    ]
     ids = [removal.entry["id"] or removal.id for removal in servers]
     left: list[Leftover] = []
     for server in map(str, filter(None, ids)):
         try:
             left += ports_of(cloud, server)
-        except Exception as exc:  # all else is removed, and that must be reported
-            failure = failure_of(exc, f"it is not known whether ports of the server {server} are left")
+        except Exception as exc:
+            # All else is removed, and that must be reported
+            failure = failure_of(
+                exc,
+                f"it is not known whether ports of the server {server} are left",
+            )
             left.append(Leftover("port", None, server, failure.message))
     return left
 
@@ -480,7 +590,15 @@ def ports_of(cloud: Any, server: str) -> list[Leftover]:
     ports = answer.json().get("ports", []) if answer.status_code == OK else []
     own = [port for port in ports if port["device_id"] == server]
     reason = f"it belongs to the server {server}, which is gone"
-    return [Leftover("port", str(port["id"]), str(port.get("name") or port["id"]), reason) for port in own]
+    return [
+        Leftover(
+            "port",
+            str(port["id"]),
+            str(port.get("name") or port["id"]),
+            reason,
+        )
+        for port in own
+    ]
 
 
 @dataclass(frozen=True)
@@ -496,7 +614,14 @@ class Work:
         try:
             while left := self._begin():
                 look = partial(self._look, left)
-                wait_until(f"{kinds_of(left)} to be gone", look, deadline, waits, lambda _text: None, self._pace)
+                wait_until(
+                    f"{kinds_of(left)} to be gone",
+                    look,
+                    deadline,
+                    waits,
+                    lambda _text: None,
+                    self._pace,
+                )
         except DeadlinePassed:
             note_obstacles(self.removals)
             # All that is left has its chance, out of turn; and once more, so that the reasons are true at the end.
@@ -506,7 +631,11 @@ class Work:
     def _begin(self, others: Sequence[Removal] = ()) -> list[Removal]:
         """Step all but others whose turn it is, or comes by that. Return those that are not gone by then."""
         begun = list(others)
-        while new := [removal for removal in in_turn(self.removals) if removal not in begun]:
+        while new := [
+            removal
+            for removal in in_turn(self.removals)
+            if removal not in begun
+        ]:
             self._step(new)
             begun += new
         return in_turn(self.removals)
@@ -520,9 +649,15 @@ class Work:
     def _pace(self, waited: float) -> float:
         """Return the seconds between two looks: those at servers, as long as nothing else is to go."""
         usual = usual_pace(waited)
-        if any(removal.kind is not SERVER for removal in in_turn(self.removals)):
+        if any(
+            removal.kind is not SERVER for removal in in_turn(self.removals)
+        ):
             return usual
-        return usual * RARER if waited < FIRST_SECONDS else max(usual, min(waited * PART_OF_WAIT, LONGEST_PERIOD))
+        return (
+            usual * RARER
+            if waited < FIRST_SECONDS
+            else max(usual, min(waited * PART_OF_WAIT, LONGEST_PERIOD))
+        )
 
     def _step(self, removals: list[Removal]) -> None:
         shown = self._shown(removals)
@@ -540,10 +675,18 @@ class Work:
         One that it does not show may be there all the same: on its next page, in a cell of Nova that is down, or
         softly deleted. Such a one is read by itself.
         """
-        going = [removal for removal in removals if removal.kind is SERVER and removal.way]
+        going = [
+            removal
+            for removal in removals
+            if removal.kind is SERVER and removal.way
+        ]
         if len(going) > 1:
-            with contextlib.suppress(Exception):  # whatever it answers: then each is read by itself
-                return {server["id"]: server for server in list_servers(self.cloud, self.run.mark)}
+            # Whatever it answers: then each is read by itself
+            with contextlib.suppress(Exception):
+                return {
+                    server["id"]: server
+                    for server in list_servers(self.cloud, self.run.mark)
+                }
         return {}
 
 
@@ -554,18 +697,32 @@ def note_gone(run: Run, removal: Removal) -> None:
     """
     entry, identity = removal.entry, removal.id or removal.entry["id"]
     with contextlib.suppress(OSError):
-        run.ledger.write(ledger.GONE, entry["kind"], entry["name"], id=identity, **accounts.origin(entry))
+        run.ledger.write(
+            ledger.GONE,
+            entry["kind"],
+            entry["name"],
+            id=identity,
+            **accounts.origin(entry),
+        )
 
 
 def pending(removals: Iterable[Removal]) -> list[Removal]:
-    return [removal for removal in removals if not removal.gone and not removal.final]
+    return [
+        removal
+        for removal in removals
+        if not removal.gone and not removal.final
+    ]
 
 
 def note_obstacles(removals: Iterable[Removal]) -> None:
     """Have each removal whose turn has not come say what was in its way."""
     left = pending(removals)
     for removal in left:
-        obstacles = [other for other in left if other.entry["kind"] in removal.kind.after]
+        obstacles = [
+            other
+            for other in left
+            if other.entry["kind"] in removal.kind.after
+        ]
         if obstacles and removal.asked is None:
             removal.reason = f"it was not deleted yet, as there still is: {kinds_of(obstacles)}"
 
@@ -574,7 +731,9 @@ def in_turn(removals: Iterable[Removal]) -> list[Removal]:
     """Return the removals that come after none that is still to be done."""
     left = pending(removals)
     kinds = {removal.entry["kind"] for removal in left}
-    return [removal for removal in left if kinds.isdisjoint(removal.kind.after)]
+    return [
+        removal for removal in left if kinds.isdisjoint(removal.kind.after)
+    ]
 
 
 def state_of(removals: Sequence[Removal]) -> str:
@@ -586,7 +745,9 @@ def state_of(removals: Sequence[Removal]) -> str:
 
 
 def kinds_of(removals: Iterable[Removal]) -> str:
-    return ", ".join(removal.entry["kind"].replace("_", " ") for removal in removals)
+    return ", ".join(
+        removal.entry["kind"].replace("_", " ") for removal in removals
+    )
 
 
 def settle_account(run: Run, left: list[Leftover]) -> None:
@@ -594,6 +755,14 @@ def settle_account(run: Run, left: list[Leftover]) -> None:
     entries = run.ledger.entries.values()
     # A resource that was found only now, by its name, was made as well.
     found_names = {leftover.name for leftover in left if leftover.id}
-    made = [entry for entry in entries if entry["id"] is not None or entry["name"] in found_names]
-    deleted = [entry for entry in entries if entry["id"] is not None and entry["event"] == ledger.GONE]
+    made = [
+        entry
+        for entry in entries
+        if entry["id"] is not None or entry["name"] in found_names
+    ]
+    deleted = [
+        entry
+        for entry in entries
+        if entry["id"] is not None and entry["event"] == ledger.GONE
+    ]
     run.update(created=len(made), deleted=len(deleted), leftovers=tuple(left))

@@ -39,22 +39,38 @@ def end(directory: str, params: Params) -> None:
             return
         except StageError:
             patient = watch.seconds() < PATIENCE
-            stop_stages(directory, signal.SIGTERM if patient else signal.SIGKILL, signals)
+            stop_stages(
+                directory,
+                signal.SIGTERM if patient else signal.SIGKILL,
+                signals,
+            )
             if watch.seconds() > 2 * PATIENCE:
-                run.say("end", "the stage does not end, so nothing was removed: run the cleanup playbook")
+                run.say(
+                    "end",
+                    "the stage does not end, so nothing was removed: run the cleanup playbook",
+                )
                 return
             time.sleep(lookout.LOOK)
 
 
-def stop_stages(directory: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
+def stop_stages(
+    directory: str,
+    number: signal.Signals,
+    signals: set[tuple[int, signal.Signals]],
+) -> None:
     """Send the processes that work on the run a signal, each only once. signals has those that were sent."""
     for name in (LOCK, *(f"{LOCK}.{stage}" for stage in ORDER)):
         stop_holder(os.path.join(directory, name), number, signals)
 
 
-def stop_holder(path: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]) -> None:
+def stop_holder(
+    path: str, number: signal.Signals, signals: set[tuple[int, signal.Signals]]
+) -> None:
     """Send the process that holds a lock a signal."""
-    with contextlib.suppress(OSError, ValueError), open(path, "r+", encoding="ascii", opener=regular) as lock:
+    with (
+        contextlib.suppress(OSError, ValueError),
+        open(path, "r+", encoding="ascii", opener=regular) as lock,
+    ):
         process = int(lock.read())
         # No stage has such a number; a signal to -1 would go to all processes of the user.
         if process <= 1 or (process, number) in signals:
@@ -73,9 +89,18 @@ def end_alone(run: Run, params: Params) -> None:
         try:
             clean.clean(run, {**params, "timeout": params["cleanup_timeout"]})
         except Exception as exc:
-            failure = failure_of(exc, "cleaning up after the playbook had ended")
-            whole = Leftover(kind="run", id=run.id, name=run.mark, reason=failure.message)
+            failure = failure_of(
+                exc, "cleaning up after the playbook had ended"
+            )
+            whole = Leftover(
+                kind="run", id=run.id, name=run.mark, reason=failure.message
+            )
             run.update(leftovers=(whole,))
-    finish.finish(run, finish.earlier_of(run), params["thresholds"], broke_off=verdict.AFTER_STAGES)
+    finish.finish(
+        run,
+        finish.earlier_of(run),
+        params["thresholds"],
+        broke_off=verdict.AFTER_STAGES,
+    )
     description.describe(run, params)
     finish.render(run)

@@ -33,7 +33,8 @@ def watch(run: Run, params: Params, controller: int) -> bool:
     ready, tell = os.pipe()
     if os.fork():
         os.close(tell)
-        watches = os.read(ready, 1)  # a byte once it has the lock, or nothing if it could not begin
+        # A byte once it has the lock, or nothing if it could not begin
+        watches = os.read(ready, 1)
         os.close(ready)
         return bool(watches)
     # From here on in the child, which never returns.
@@ -58,7 +59,12 @@ def watch_apart(run: Run, params: Params, controller: int, tell: int) -> None:
         lock.flush()
         os.write(tell, b"1")
         os.close(tell)
-        stand_by(run.directory, params, controller, [lock.fileno(), int(os.path.basename(token))])
+        stand_by(
+            run.directory,
+            params,
+            controller,
+            [lock.fileno(), int(os.path.basename(token))],
+        )
 
 
 def leave_playbook() -> None:
@@ -84,7 +90,9 @@ def is_watched(run: Run) -> bool:
         return True
 
 
-def stand_by(directory: str, params: Params, controller: int, files: list[int]) -> None:
+def stand_by(
+    directory: str, params: Params, controller: int, files: list[int]
+) -> None:
     """Wait, as a process that does not have the playbook's name: somebody may kill all that have it.
 
     files: descriptors that stay open as long as it waits.

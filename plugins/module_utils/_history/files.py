@@ -22,14 +22,19 @@ RECORD = "history.json"
 
 
 def write(
-    runs: str, most: int = digests.MOST, templates: str | None = None, check: bool = False
+    runs: str,
+    most: int = digests.MOST,
+    templates: str | None = None,
+    check: bool = False,
 ) -> tuple[History, list[str]]:
     """Write the history of a folder of runs. Return it, and the paths of the files; with check none is written.
 
     templates: the folder of the templates of the pages; without it no page is written.
     """
     if most < 1:
-        raise StageError("invalid", f"most is {most}: a history has at least one run")
+        raise StageError(
+            "invalid", f"most is {most}: a history has at least one run"
+        )
     found = digests.read(runs, most, keep=not check)
     if not found:
         hint = "Name the folder of the runs, where verify has made a directory for each."
@@ -38,7 +43,10 @@ def write(
 
 
 def write_of(
-    found: Sequence[RunDigest], runs: str, templates: str | None = None, check: bool = False
+    found: Sequence[RunDigest],
+    runs: str,
+    templates: str | None = None,
+    check: bool = False,
 ) -> tuple[History, list[str]]:
     """Write the history of digests that have been read, as write does."""
     directories = run.run_directories(runs)
@@ -49,9 +57,16 @@ def write_of(
     return history, [os.path.join(runs, name) for name in texts]
 
 
-def texts_of(history: History, templates: str | None, directories: Sequence[str]) -> dict[str, str]:
+def texts_of(
+    history: History, templates: str | None, directories: Sequence[str]
+) -> dict[str, str]:
     """Return the texts of the files by their names."""
-    texts = {RECORD: json.dumps(codec.to_json(history), indent=1, allow_nan=False) + "\n"}
+    texts = {
+        RECORD: json.dumps(codec.to_json(history), indent=1, allow_nan=False)
+        + "\n"
+    }
     if templates:
-        texts[page.PAGE] = page.render(history, templates, links=set(map(name_of, directories)))
+        texts[page.PAGE] = page.render(
+            history, templates, links=set(map(name_of, directories))
+        )
     return texts

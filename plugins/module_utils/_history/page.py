@@ -51,7 +51,11 @@ RESULTS = ("passed", "failed", "incomplete")
 def render(history: History, templates: str, links: Collection[str]) -> str:
     """Return the whole page. links: the directories of runs that are still there."""
     clouds = [cloud_view(cloud, links) for cloud in history.clouds]
-    return frame.render(templates, "history.html.j2", {"clouds": clouds, "created": minute(history.created)})
+    return frame.render(
+        templates,
+        "history.html.j2",
+        {"clouds": clouds, "created": minute(history.created)},
+    )
 
 
 def cloud_view(cloud: CloudHistory, links: Collection[str]) -> dict[str, Any]:
@@ -77,13 +81,23 @@ def cloud_view(cloud: CloudHistory, links: Collection[str]) -> dict[str, Any]:
 
 def stage_view(stage: StageTrend) -> dict[str, Any]:
     svg = band(stage.trend, clean(stage.stage))
-    return {"name": stage.stage, "where": None, "flow": None, **trend_view(stage.trend, svg)}
+    return {
+        "name": stage.stage,
+        "where": None,
+        "flow": None,
+        **trend_view(stage.trend, svg),
+    }
 
 
 def step_view(step: StepTrend) -> dict[str, Any]:
     name = f"{step.step} {step.message or ''}".strip()
     svg = line(step.trend, clean(name))
-    return {"name": name, "where": step.component, "flow": step.flow, **trend_view(step.trend, svg)}
+    return {
+        "name": name,
+        "where": step.component,
+        "flow": step.flow,
+        **trend_view(step.trend, svg),
+    }
 
 
 def trend_view(trend: Trend, svg: str) -> dict[str, Any]:
@@ -99,15 +113,25 @@ def trend_view(trend: Trend, svg: str) -> dict[str, Any]:
 def change_of(trend: Trend) -> dict[str, str] | None:
     """Return how the recent runs compare with those before; None if they are much the same."""
     before, recent = trend.before_s, trend.recent_s
-    is_same = abs(recent - before) < LEAST_S or 1 / SLOWER < recent / (before or 0.001) < SLOWER
+    is_same = (
+        abs(recent - before) < LEAST_S
+        or 1 / SLOWER < recent / (before or 0.001) < SLOWER
+    )
     if is_same:
         return None
     word = "slower" if recent > before else "faster"
-    return {"word": word, "text": f"recently {duration(recent)}, before {duration(before)}"}
+    return {
+        "word": word,
+        "text": f"recently {duration(recent)}, before {duration(before)}",
+    }
 
 
 def host_view(host: HostRuns) -> dict[str, Any]:
-    return {**codec.to_json(host), "boot": duration(host.boot_s), "last": minute(host.last)}
+    return {
+        **codec.to_json(host),
+        "boot": duration(host.boot_s),
+        "last": minute(host.last),
+    }
 
 
 def change_view(change: Change) -> dict[str, Any]:
@@ -116,12 +140,21 @@ def change_view(change: Change) -> dict[str, Any]:
 
 def cause_view(cause: HistoryCause, links: Collection[str]) -> dict[str, Any]:
     times = {"first": minute(cause.first), "last": minute(cause.last)}
-    return {**codec.to_json(cause), **times, "href": report_of(cause.directory, links)}
+    return {
+        **codec.to_json(cause),
+        **times,
+        "href": report_of(cause.directory, links),
+    }
 
 
 def run_view(run: RecentRun, links: Collection[str]) -> dict[str, Any]:
     href = report_of(run.directory, links)
-    return {**codec.to_json(run), "started": minute(run.started), "took": duration(run.duration_s), "href": href}
+    return {
+        **codec.to_json(run),
+        "started": minute(run.started),
+        "took": duration(run.duration_s),
+        "href": href,
+    }
 
 
 def report_of(directory: str, links: Collection[str]) -> str | None:
@@ -134,7 +167,14 @@ def report_of(directory: str, links: Collection[str]) -> str | None:
 
 def drawing(size: tuple[int, int], kind: str, title: str) -> Svg:
     width, height = size
-    svg = ElementTree.Element("svg", {"viewBox": f"0 0 {width} {height}", "class": f"plot {kind}", "role": "img"})
+    svg = ElementTree.Element(
+        "svg",
+        {
+            "viewBox": f"0 0 {width} {height}",
+            "class": f"plot {kind}",
+            "role": "img",
+        },
+    )
     add(svg, "title", text=title)
     return svg
 
@@ -149,33 +189,65 @@ def success(periods: Sequence[Period]) -> str:
     most = max(period.runs for period in periods)
     wide = (WIDTH - LEFT - RIGHT) / len(periods)
     for number, period in enumerate(periods):
-        place = {"x": round(LEFT + number * wide, 1), "width": round(max(wide - 1, 1), 1)}
+        place = {
+            "x": round(LEFT + number * wide, 1),
+            "width": round(max(wide - 1, 1), 1),
+        }
         add_bar(svg, period, most, place)
     axis(svg)
     for label, y in ((most, TOP + 8), (0, HEIGHT - BOTTOM)):
         add(svg, "text", str(label), x=LEFT - 5, y=y, **{"class": "left"})
     add(svg, "text", minute(periods[0].first), x=LEFT, y=HEIGHT - 3)
-    add(svg, "text", minute(periods[-1].last), x=WIDTH - RIGHT, y=HEIGHT - 3, **{"class": "left"})
+    add(
+        svg,
+        "text",
+        minute(periods[-1].last),
+        x=WIDTH - RIGHT,
+        y=HEIGHT - 3,
+        **{"class": "left"},
+    )
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def add_bar(svg: Svg, period: Period, most: int, place: dict[str, float]) -> None:
+def add_bar(
+    svg: Svg, period: Period, most: int, place: dict[str, float]
+) -> None:
     """Add the bar of a period, from the passed runs at the bottom up."""
     low: float = HEIGHT - BOTTOM
     for name in RESULTS:
         high = (HEIGHT - TOP - BOTTOM) * getattr(period, name) / most
         if high:
             low -= high
-            add(svg, "rect", None, y=round(low, 1), height=round(high, 1), **place, **{"class": name})
+            add(
+                svg,
+                "rect",
+                None,
+                y=round(low, 1),
+                height=round(high, 1),
+                **place,
+                **{"class": name},
+            )
 
 
 def axis(svg: Svg) -> None:
-    add(svg, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM, **{"class": "axis"})
+    add(
+        svg,
+        "line",
+        x1=LEFT,
+        x2=WIDTH - RIGHT,
+        y1=HEIGHT - BOTTOM,
+        y2=HEIGHT - BOTTOM,
+        **{"class": "axis"},
+    )
 
 
 def known(trend: Trend) -> list[tuple[int, Band]]:
     """Return the periods that have durations, with their numbers."""
-    return [(number, period) for number, period in enumerate(trend.periods) if period]
+    return [
+        (number, period)
+        for number, period in enumerate(trend.periods)
+        if period
+    ]
 
 
 def band(trend: Trend, name: str) -> str:
@@ -190,11 +262,20 @@ def band(trend: Trend, name: str) -> str:
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def add_band(svg: Svg, periods: Sequence[tuple[int, Band]], count: int) -> None:
+def add_band(
+    svg: Svg, periods: Sequence[tuple[int, Band]], count: int
+) -> None:
     top = max(period.p95_s for _number, period in periods) or 0.001
-    upper = [point(number, count, period.p95_s / top) for number, period in periods]
-    middle = [point(number, count, period.median_s / top) for number, period in periods]
-    lower = [point(number, count, period.p5_s / top) for number, period in periods]
+    upper = [
+        point(number, count, period.p95_s / top) for number, period in periods
+    ]
+    middle = [
+        point(number, count, period.median_s / top)
+        for number, period in periods
+    ]
+    lower = [
+        point(number, count, period.p5_s / top) for number, period in periods
+    ]
     add(svg, "polygon", points=" ".join([*upper, *reversed(lower)]))
     add(svg, "polyline", points=" ".join(middle))
     if len(middle) < LEAST_POINTS:

@@ -40,10 +40,16 @@ MOST_RUNS, MOST_CHANGES, MOST_CAUSES = 50, 50, 50
 
 def history_of(digests: Runs, labels: Labels, made: float) -> History:
     """Return the history of runs, oldest first: each cloud by itself, that of the last run first."""
-    clouds: dict[str | None, list[RunDigest]] = {digest.cloud: [] for digest in reversed(digests)}
+    clouds: dict[str | None, list[RunDigest]] = {
+        digest.cloud: [] for digest in reversed(digests)
+    }
     for digest in digests:
         clouds[digest.cloud].append(digest)
-    return History(schema=SCHEMA, created=made, clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()))
+    return History(
+        schema=SCHEMA,
+        created=made,
+        clouds=tuple(cloud_of(runs, labels) for runs in clouds.values()),
+    )
 
 
 def cloud_of(runs: Runs, labels: Labels) -> CloudHistory:
@@ -127,7 +133,11 @@ def step_trend(name: str, trend: Trend, labels: Labels) -> StepTrend:
     flow, _space, step = name.partition(" ")
     label = labels.get((flow, step), NO_LABEL)
     return StepTrend(
-        flow=flow, step=step, message=label.message or None, component=label.component or None, trend=trend
+        flow=flow,
+        step=step,
+        message=label.message or None,
+        component=label.component or None,
+        trend=trend,
     )
 
 
@@ -153,7 +163,9 @@ def band_of(seconds: Sequence[float]) -> Band | None:
     figures = figures_of(seconds)
     if figures is None:
         return None
-    return Band(p5_s=figures.p5_s, median_s=figures.median_s, p95_s=figures.p95_s)
+    return Band(
+        p5_s=figures.p5_s, median_s=figures.median_s, p95_s=figures.p95_s
+    )
 
 
 def hosts_in(runs: Runs) -> list[HostRuns]:
@@ -192,7 +204,15 @@ def changes_of(runs: Runs) -> list[Change]:
                 is_new = before != fact
                 known[name] = fact
             if is_new:
-                changes.append(Change(at=run.started, run_id=run.run_id, what=name, before=before, now=fact))
+                changes.append(
+                    Change(
+                        at=run.started,
+                        run_id=run.run_id,
+                        what=name,
+                        before=before,
+                        now=fact,
+                    )
+                )
     return changes
 
 
@@ -200,11 +220,16 @@ def causes_of(runs: Runs) -> list[HistoryCause]:
     """Return the failures, grouped by their cause; the cause that was seen last comes first."""
     last_pass = max((run.started for run in runs if run.passed), default=0.0)
     groups = by_cause(run for run in runs if run.headline)
-    causes = [history_cause(cause, failures, last_pass) for cause, failures in groups.items()]
+    causes = [
+        history_cause(cause, failures, last_pass)
+        for cause, failures in groups.items()
+    ]
     return sorted(causes, key=lambda cause: cause.last, reverse=True)
 
 
-def history_cause(cause: Cause, failures: Runs, last_pass: float) -> HistoryCause:
+def history_cause(
+    cause: Cause, failures: Runs, last_pass: float
+) -> HistoryCause:
     last = failures[-1]
     return HistoryCause(
         headline=last.headline or "",

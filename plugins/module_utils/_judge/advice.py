@@ -23,7 +23,13 @@ from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import HostStatus, Level
 from .case import Case
-from .evidence import DELIBERATE, SETTINGS, by_weight, is_cut_off, recent_change
+from .evidence import (
+    DELIBERATE,
+    SETTINGS,
+    by_weight,
+    is_cut_off,
+    recent_change,
+)
 from .symptoms.reach import CATALOG
 
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
@@ -71,7 +77,12 @@ SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemc
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
 # What shows why a request cannot be satisfied
-OF_SERVICES = (Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.NO_SERVICE, Shortage.HOST_UNKNOWN)
+OF_SERVICES = (
+    Shortage.DISABLED,
+    Shortage.FORCED_DOWN,
+    Shortage.NO_SERVICE,
+    Shortage.HOST_UNKNOWN,
+)
 # What no host has is to be seen in the flavor alone.
 OF_FLAVOR = (
     Shortage.TRAIT_MISSING,
@@ -118,7 +129,12 @@ SEGMENT_RANGES = (
 )
 
 
-def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
+def advice_for(
+    cause: Cause | None,
+    restart: Cause | None,
+    suspects: Sequence[Cause],
+    case: Case,
+) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
     advice = next_thing(cause, restart, suspects, case)
     return advice and in_container(advice, case)
@@ -126,10 +142,20 @@ def advice_for(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
 
 def in_container(advice: Advice, case: Case) -> Advice:
     """Return the advice with its programs run in the containers in which they are."""
-    prefixes = next((host.prefixes for host in case.record.hosts if host.host == advice.host), None)
+    prefixes = next(
+        (
+            host.prefixes
+            for host in case.record.hosts
+            if host.host == advice.host
+        ),
+        None,
+    )
     if not (advice.command and prefixes):
         return advice
-    commands = [behind_prefix(command, prefixes) for command in advice.command.split("; ")]
+    commands = [
+        behind_prefix(command, prefixes)
+        for command in advice.command.split("; ")
+    ]
     return replace(advice, command="; ".join(commands))
 
 
@@ -146,7 +172,12 @@ def behind_prefix(text: str, prefixes: Mapping[str, Sequence[str]]) -> str:
     return f"{prefix} {text}"
 
 
-def next_thing(cause: Cause | None, restart: Cause | None, suspects: Sequence[Cause], case: Case) -> Advice | None:
+def next_thing(
+    cause: Cause | None,
+    restart: Cause | None,
+    suspects: Sequence[Cause],
+    case: Case,
+) -> Advice | None:
     if restart:
         return Advice(Reason.RUN_AGAIN)
     if cause:
@@ -157,20 +188,32 @@ def next_thing(cause: Cause | None, restart: Cause | None, suspects: Sequence[Ca
     return access(case) or (state_of(suspects[0], case) if suspects else None)
 
 
-def advice_for_request(explanation: Explanation, case: Case | None = None) -> Advice | None:
+def advice_for_request(
+    explanation: Explanation, case: Case | None = None
+) -> Advice | None:
     """Return the command that shows why a request cannot be satisfied. case: what is known of the hosts."""
     reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
     reason = next(filter(None, reasons), None)
     if reason is None:
         return None
-    if reason.code == Shortage.SEGMENTS and case and (servers := units(NETWORK_SERVER, case)):
+    if (
+        reason.code == Shortage.SEGMENTS
+        and case
+        and (servers := units(NETWORK_SERVER, case))
+    ):
         return command(SEGMENT_RANGES, servers[0][0])
     where = reason.host if reason.code == Shortage.UNSUPPORTED else None
     return command(command_by_shortage(reason, explanation), where)
 
 
-def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str | None:
-    if reason.code in OF_FLAVOR and explanation.flavor and not explanation.of_image:
+def command_by_shortage(
+    reason: ShortageReason, explanation: Explanation
+) -> str | None:
+    if (
+        reason.code in OF_FLAVOR
+        and explanation.flavor
+        and not explanation.of_image
+    ):
         return f"openstack flavor show {shlex.quote(explanation.flavor)}"
     if reason.code in OF_SERVICES:
         return "openstack compute service list --service nova-compute --long"
@@ -186,7 +229,9 @@ def command_by_shortage(reason: ShortageReason, explanation: Explanation) -> str
 def command_with_subject(reason: ShortageReason) -> str | None:
     """Return the command about what is missing, with its name."""
     text = text_by_shortage(reason)
-    return text and text.format(provider=reason.provider, subject=shlex.quote(reason.subject or ""))
+    return text and text.format(
+        provider=reason.provider, subject=shlex.quote(reason.subject or "")
+    )
 
 
 def text_by_shortage(reason: ShortageReason) -> str | None:
@@ -198,24 +243,41 @@ def text_by_shortage(reason: ShortageReason) -> str | None:
     return BY_SHORTAGE.get(reason.code)
 
 
-def filter_command(reason: ShortageReason, explanation: Explanation) -> str | None:
+def filter_command(
+    reason: ShortageReason, explanation: Explanation
+) -> str | None:
     """Return the command that shows what a filter goes by."""
     if (reason.subject or "").startswith("ServerGroup"):
         return "openstack server group list --long"
-    return f"openstack flavor show {shlex.quote(explanation.flavor)}" if explanation.flavor else None
+    return (
+        f"openstack flavor show {shlex.quote(explanation.flavor)}"
+        if explanation.flavor
+        else None
+    )
 
 
 def candidates_command(explanation: Explanation) -> str:
     """Return the question to Placement that the scheduler asks, as far as it is about amounts."""
-    options = [f"--resource {name}={amount}" for name, amount in explanation.resources]
-    return " ".join(["openstack --os-placement-api-version 1.29 allocation candidate list", *options])
+    options = [
+        f"--resource {name}={amount}" for name, amount in explanation.resources
+    ]
+    return " ".join(
+        [
+            "openstack --os-placement-api-version 1.29 allocation candidate list",
+            *options,
+        ]
+    )
 
 
 def command_for(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows more, and where to run it: by what is wrong, or else the state of the service."""
     shown = by_weight(cause)
     advice = by_symptom(shown[0], cause, case) if shown else None
-    return advice or changed_option(cause, case) or with_changed_file(state_of(cause, case), cause)
+    return (
+        advice
+        or changed_option(cause, case)
+        or with_changed_file(state_of(cause, case), cause)
+    )
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -232,8 +294,14 @@ def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
     if advice is None or not shown or shown[0].how in DELIBERATE:
         return advice
     for symptom in shown:
-        if symptom.kind == Kind.CHANGE and symptom.path and symptom.host == advice.host:
-            return replace(advice, command=f"{advice.command}; {content_of(symptom.path)}")
+        if (
+            symptom.kind == Kind.CHANGE
+            and symptom.path
+            and symptom.host == advice.host
+        ):
+            return replace(
+                advice, command=f"{advice.command}; {content_of(symptom.path)}"
+            )
     return advice
 
 
@@ -243,11 +311,17 @@ def content_of(path: str) -> str:
     unit = UNIT_FILE.search(path)
     if unit:
         return f"systemctl cat {unit[1]}"
-    return f"ls -l {quoted}" if path.endswith(KEYRING) else CONTENT.format(path=quoted)
+    return (
+        f"ls -l {quoted}"
+        if path.endswith(KEYRING)
+        else CONTENT.format(path=quoted)
+    )
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
-    return of_unit(cause, case) or command(commands_of(cause.component).overview)
+    return of_unit(cause, case) or command(
+        commands_of(cause.component).overview
+    )
 
 
 def command(text: str | None, host: str | None = None) -> Advice | None:
@@ -262,7 +336,9 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if is_wrong_endpoint(symptom):
         return command("openstack endpoint list")
     if is_cut_off(symptom) and cause.shows(symptom):
-        return command(f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host)
+        return command(
+            f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host
+        )
     if symptom.is_denied:
         return credentials(symptom, cause, case) or rights(symptom, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
@@ -278,7 +354,10 @@ def is_wrong_endpoint(symptom: Symptom) -> bool:
 def by_component(symptom: Symptom) -> Advice | None:
     """Return the command by which a component shows what it has reported."""
     commands = commands_of(symptom.component)
-    texts: dict[How | None, str | None] = {How.DENIED: commands.rights, How.FULL: commands.limits}
+    texts: dict[How | None, str | None] = {
+        How.DENIED: commands.rights,
+        How.FULL: commands.limits,
+    }
     return command(texts.get(symptom.how) or commands.state, symptom.host)
 
 
@@ -286,9 +365,13 @@ def by_place(symptom: Symptom) -> Advice | None:
     """Return the command that shows the option, the file or the part of the kernel that a symptom is about."""
     path = symptom.path
     if path is None:
-        text = KERNEL.get(symptom.how) if symptom.kind == Kind.RESOURCE else None
+        text = (
+            KERNEL.get(symptom.how) if symptom.kind == Kind.RESOURCE else None
+        )
         return command(text, symptom.host)
-    if symptom.setting is not None and (symptom.kind in SETTINGS or symptom.code is Code.OPTION_OF_PEER):
+    if symptom.setting is not None and (
+        symptom.kind in SETTINGS or symptom.code is Code.OPTION_OF_PEER
+    ):
         return by_option(symptom, path, symptom.setting)
     return by_path(symptom, path)
 
@@ -297,7 +380,12 @@ def by_code(symptom: Symptom) -> Advice | None:
     """Return the command that shows what a symptom is about, where no component reports it."""
     is_file = symptom.code in EXPIRY and symptom.path is not None
     text = CERTIFICATE_IN_FILE if is_file else COMMANDS[symptom.code]
-    words = {"address": symptom.address, "port": symptom.port, "setting": symptom.setting, "path": symptom.path}
+    words = {
+        "address": symptom.address,
+        "port": symptom.port,
+        "setting": symptom.setting,
+        "path": symptom.path,
+    }
     quoted = {name: shlex.quote(str(word)) for name, word in words.items()}
     return command(text.format(**quoted), symptom.host)
 
@@ -307,15 +395,24 @@ def by_option(symptom: Symptom, path: str, option: str) -> Advice | None:
     section, _blank, name = option.rpartition(" ")
     if path.startswith("/"):
         lines = f"/^{re.escape(section)}/,/^\\[/" if section else ""
-        return command(f"sed --quiet {shlex.quote(f'{lines}{{/^{name}/p}}')} {shlex.quote(path)}", symptom.host)
-    return command(f"ovs-vsctl get open . {shlex.quote(f'external-ids:{name}')}", symptom.host)
+        return command(
+            f"sed --quiet {shlex.quote(f'{lines}{{/^{name}/p}}')} {shlex.quote(path)}",
+            symptom.host,
+        )
+    return command(
+        f"ovs-vsctl get open . {shlex.quote(f'external-ids:{name}')}",
+        symptom.host,
+    )
 
 
 def by_path(symptom: Symptom, path: str) -> Advice | None:
     """Return the command that shows a disk or a changed file."""
     quoted = shlex.quote(path)
     if symptom.kind == Kind.RESOURCE and path.startswith("/"):
-        return command(f"df -h {quoted}; df -i {quoted}; findmnt --target {quoted}; ls -ld {quoted}", symptom.host)
+        return command(
+            f"df -h {quoted}; df -i {quoted}; findmnt --target {quoted}; ls -ld {quoted}",
+            symptom.host,
+        )
     if symptom.kind == Kind.CHANGE:
         return command(content_of(path), symptom.host)
     return None
@@ -327,7 +424,9 @@ def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if change is None or not cause.shows(symptom):
         return None
     path = shlex.quote(change.path or "")
-    return changed_option(cause, case) or command(CREDENTIALS.format(path=path), change.host)
+    return changed_option(cause, case) or command(
+        CREDENTIALS.format(path=path), change.host
+    )
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:
@@ -341,7 +440,9 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
     return command(text, symptom.peer_host or next(iter(hosts), None))
 
 
-def units(component: str, case: Case, host: str | None = None) -> list[tuple[str, Service]]:
+def units(
+    component: str, case: Case, host: str | None = None
+) -> list[tuple[str, Service]]:
     """Return (host, service) of a component, on one host or on all; those that do not run come first."""
     found = [
         (place.host, service)
@@ -353,7 +454,9 @@ def units(component: str, case: Case, host: str | None = None) -> list[tuple[str
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:
     for host, service in units(cause.component, case, cause.host)[:1]:
-        if service.container and (service.container == service.unit or service.state in OF_ENGINE):
+        if service.container and (
+            service.container == service.unit or service.state in OF_ENGINE
+        ):
             shown = f"ps --all --filter name=^{service.container}$"
             text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"
             return command(text, host)
@@ -368,7 +471,11 @@ def access(case: Case) -> Advice | None:
         return Advice(Reason.GIVE_ADMIN_CLOUD)
     if not case.record.hosts:
         return Advice(Reason.GIVE_INVENTORY)
-    unread = sorted(host.host for host in case.record.hosts if host.status != HostStatus.READ)
+    unread = sorted(
+        host.host
+        for host in case.record.hosts
+        if host.status != HostStatus.READ
+    )
     if unread:
         return Advice(Reason.MAKE_HOSTS_READABLE, hosts=tuple(unread))
     return more_logs(case.record.flows)
@@ -391,4 +498,6 @@ def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:
     levels = {item.level for item in evidence}
     if Level.MESSAGING in levels:
         return None
-    return Advice(Reason.LOG_MESSAGING if Level.DEBUG in levels else Reason.LOG_DEBUG)
+    return Advice(
+        Reason.LOG_MESSAGING if Level.DEBUG in levels else Reason.LOG_DEBUG
+    )

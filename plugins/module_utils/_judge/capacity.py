@@ -30,7 +30,14 @@ from .._model.capacity import (
     VolumeCapacity,
 )
 from .._model.record import Agent, FilterResult
-from .._model.shortage import Answer, Explanation, HostReasons, Reason, Shortage, Sought
+from .._model.shortage import (
+    Answer,
+    Explanation,
+    HostReasons,
+    Reason,
+    Shortage,
+    Sought,
+)
 from .._record.sole import sole
 
 DOWN = "down"
@@ -42,7 +49,9 @@ OF_HOSTS = ("ComputeFilter", "RetryFilter")
 # The properties by which other filters remove hosts
 NOTHING = re.compile(r"(?!)")
 GOES_BY = {
-    "ImagePropertiesFilter": re.compile(r"architecture|img_hv_|hypervisor_type|vm_mode"),
+    "ImagePropertiesFilter": re.compile(
+        r"architecture|img_hv_|hypervisor_type|vm_mode"
+    ),
     "NUMATopologyFilter": re.compile(r"page_size|numa_|cpu_"),
     "PciPassthroughFilter": re.compile(r"pci_passthrough"),
     "ComputeCapabilitiesFilter": re.compile(r"^capabilities:"),
@@ -71,11 +80,15 @@ BY_CONSTRAINT: dict[Constraint | None, Shortage] = {
 }
 
 
-def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explanation:
+def explain(
+    capacity: Capacity, filters: Sequence[FilterResult] = ()
+) -> Explanation:
     """Return whether the cloud can take an instance, and why not. filters: what the scheduler's filters have left."""
     compute = capacity.compute
     if compute is None or compute.hosts is None:
-        unknown = Explanation(Sought.HOST, Answer.UNKNOWN, unread=capacity.unread)
+        unknown = Explanation(
+            Sought.HOST, Answer.UNKNOWN, unread=capacity.unread
+        )
         return by_filters(with_request(unknown, compute), filters, {})
     asked = compute.requested
     explanation = Explanation(
@@ -89,36 +102,67 @@ def explain(capacity: Capacity, filters: Sequence[FilterResult] = ()) -> Explana
     )
     out_of_scope = scope_reason(compute)
     if out_of_scope is not None:
-        answer = Answer.BROKEN if out_of_scope.code == Shortage.NO_HOSTS else Answer.SHORT
+        answer = (
+            Answer.BROKEN
+            if out_of_scope.code == Shortage.NO_HOSTS
+            else Answer.SHORT
+        )
         return replace(explanation, answer=answer, reason=out_of_scope)
     hosts = tuple(reasons_of(host, compute) for host in compute.scope)
     explained = by_hosts(replace(explanation, hosts=hosts), compute)
     return by_filters(explained, filters, asked.filtered_by)
 
 
-def with_request(unknown: Explanation, compute: ComputeCapacity | None) -> Explanation:
+def with_request(
+    unknown: Explanation, compute: ComputeCapacity | None
+) -> Explanation:
     """Return an explanation with what was asked for, if that is known: it has to do where nothing else is."""
     if compute is None or not compute.requested.resources:
         return unknown
     # Nova forbids this one with each request.
-    forbidden = [f"no {trait}" for trait in compute.requested.forbidden if trait != STATUS_DISABLED]
+    forbidden = [
+        f"no {trait}"
+        for trait in compute.requested.forbidden
+        if trait != STATUS_DISABLED
+    ]
     traits = ", ".join([*compute.requested.required, *forbidden])
     reason = Reason(Shortage.UNMET, detail=traits or None)
-    return replace(unknown, resources=tuple(compute.requested.resources.items()), reason=reason)
+    return replace(
+        unknown,
+        resources=tuple(compute.requested.resources.items()),
+        reason=reason,
+    )
 
 
-def by_filters(explanation: Explanation, filters: Sequence[FilterResult], properties: Mapping[str, str]) -> Explanation:
+def by_filters(
+    explanation: Explanation,
+    filters: Sequence[FilterResult],
+    properties: Mapping[str, str],
+) -> Explanation:
     """Return an explanation by the filter that left no host, if nothing else explains it.
 
     properties: those of the flavor and the image that filters go by.
     """
-    last = next((result for result in filters if result.start > 0 and result.end == 0), None)
+    last = next(
+        (result for result in filters if result.start > 0 and result.end == 0),
+        None,
+    )
     is_open = explanation.answer in (Answer.FITS, Answer.UNKNOWN)
     if last is None or not is_open or last.filter in OF_HOSTS:
         return explanation
     pattern = GOES_BY.get(last.filter, NOTHING)
-    named = [f"{name}={value}" for name, value in properties.items() if pattern.search(name)]
-    reason = Reason(Shortage.FILTERED, last.filter, free=last.end, capacity=last.start, detail=listed(named))
+    named = [
+        f"{name}={value}"
+        for name, value in properties.items()
+        if pattern.search(name)
+    ]
+    reason = Reason(
+        Shortage.FILTERED,
+        last.filter,
+        free=last.end,
+        capacity=last.start,
+        detail=listed(named),
+    )
     return replace(explanation, answer=Answer.SHORT, reason=reason)
 
 
@@ -136,14 +180,23 @@ def scope_reason(compute: ComputeCapacity) -> Reason | None:
         return Reason(Shortage.ZONE_UNKNOWN, asked.zone, detail=listed(zones))
     if asked.host is None:
         return Reason(Shortage.NO_HOSTS)
-    is_left = any(host.host == asked.host and host.service is None for host in compute.hosts or ())
-    return Reason(Shortage.NO_SERVICE if is_left else Shortage.HOST_UNKNOWN, asked.host, detail=asked.zone)
+    is_left = any(
+        host.host == asked.host and host.service is None
+        for host in compute.hosts or ()
+    )
+    return Reason(
+        Shortage.NO_SERVICE if is_left else Shortage.HOST_UNKNOWN,
+        asked.host,
+        detail=asked.zone,
+    )
 
 
 # The sum
 
 
-def by_hosts(explanation: Explanation, compute: ComputeCapacity) -> Explanation:
+def by_hosts(
+    explanation: Explanation, compute: ComputeCapacity
+) -> Explanation:
     """Return what the reasons of all hosts come to."""
     hosts = explanation.hosts
     if any(host.fits for host in hosts):
@@ -157,10 +210,16 @@ def by_hosts(explanation: Explanation, compute: ComputeCapacity) -> Explanation:
     if shared is None or shared.code != Shortage.TRAIT_MISSING:
         return short
     of_image = shared.subject in compute.requested.image_traits
-    return replace(short, holders=compute.holders.get(shared.subject or ""), of_image=of_image)
+    return replace(
+        short,
+        holders=compute.holders.get(shared.subject or ""),
+        of_image=of_image,
+    )
 
 
-def with_room(explanation: Explanation, compute: ComputeCapacity) -> Explanation:
+def with_room(
+    explanation: Explanation, compute: ComputeCapacity
+) -> Explanation:
     """Return the number of instances that fit, and whether that is enough."""
     room = room_on(explanation.hosts, compute)
     fits = replace(explanation, answer=Answer.FITS, room=room)
@@ -171,7 +230,9 @@ def with_room(explanation: Explanation, compute: ComputeCapacity) -> Explanation
     return replace(fits, answer=Answer.SHORT, reason=reason)
 
 
-def room_on(found: Iterable[HostReasons], compute: ComputeCapacity) -> int | None:
+def room_on(
+    found: Iterable[HostReasons], compute: ComputeCapacity
+) -> int | None:
     """Return how many of the instances fit on the hosts together; None if that is not known of one of them."""
     total = 0
     for host, reasons in zip(compute.scope, found):
@@ -191,7 +252,10 @@ def room_of(host: ComputeHost, compute: ComputeCapacity) -> int | None:
     providers = tree(host, compute)
     rooms = []
     for name, amount in compute.requested.resources.items():
-        free = [inventory.free for inventory, _provider in inventories_of(name, providers)]
+        free = [
+            inventory.free
+            for inventory, _provider in inventories_of(name, providers)
+        ]
         rooms.append(sum(number // amount for number in free))
     return min(rooms, default=None)
 
@@ -212,22 +276,34 @@ def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
     return too_small(found, hosts)
 
 
-def too_small(found: Sequence[Reason], hosts: Sequence[HostReasons]) -> Reason | None:
+def too_small(
+    found: Sequence[Reason], hosts: Sequence[HostReasons]
+) -> Reason | None:
     """Return the resource class that each host has too little of, for one instance or just now."""
-    for name in dict.fromkeys(reason.subject for reason in found if reason.code == Shortage.NO_ROOM):
-        same = [reason for reason in found if reason.code in TOO_SMALL and reason.subject == name]
+    for name in dict.fromkeys(
+        reason.subject for reason in found if reason.code == Shortage.NO_ROOM
+    ):
+        same = [
+            reason
+            for reason in found
+            if reason.code in TOO_SMALL and reason.subject == name
+        ]
         if are_of_all(same, hosts):
             return replace(nearest(same), code=Shortage.NO_ROOM)
     return None
 
 
-def are_of_all(reasons: Iterable[Reason], hosts: Iterable[HostReasons]) -> bool:
+def are_of_all(
+    reasons: Iterable[Reason], hosts: Iterable[HostReasons]
+) -> bool:
     return {reason.host for reason in reasons} == {host.host for host in hosts}
 
 
 def nearest(reasons: Sequence[Reason]) -> Reason:
     """Return the reason of the host that has most free, or gives most to one instance."""
-    most = max(reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0))
+    most = max(
+        reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0)
+    )
     details = {reason.detail for reason in reasons}
     # A detail of one host says nothing about the others.
     return most if len(details) == 1 else replace(most, detail=None)
@@ -247,12 +323,20 @@ def reasons_of(host: ComputeHost, compute: ComputeCapacity) -> HostReasons:
         *aggregate_reasons(host, compute.requested),
     ]
     if is_excluded and not reasons:
-        reasons = [*constraint_reasons(host, compute.relaxed)] or [unexplained(host)]
-    is_known = compute.has_hypervisors and (is_offered or is_excluded or host.is_read)
-    return HostReasons(host.host, tuple(without_consequences(reasons)), is_known)
+        reasons = [*constraint_reasons(host, compute.relaxed)] or [
+            unexplained(host)
+        ]
+    is_known = compute.has_hypervisors and (
+        is_offered or is_excluded or host.is_read
+    )
+    return HostReasons(
+        host.host, tuple(without_consequences(reasons)), is_known
+    )
 
 
-def placement_reasons(host: ComputeHost, compute: ComputeCapacity, is_offered: bool) -> Iterator[Reason]:
+def placement_reasons(
+    host: ComputeHost, compute: ComputeCapacity, is_offered: bool
+) -> Iterator[Reason]:
     """Yield what Nova and Placement lack of a host. What Placement offers has all that is asked for."""
     if compute.has_hypervisors and host.hypervisor is None:
         yield Reason(Shortage.UNMAPPED)
@@ -278,7 +362,10 @@ def service_reasons(service: ComputeService | None) -> Iterator[Reason]:
     if not service.enabled:
         detail = service.disabled_reason or None
         by_itself = (detail or "").startswith(BY_ITSELF)
-        yield Reason(Shortage.DISABLED_ITSELF if by_itself else Shortage.DISABLED, detail=detail)
+        yield Reason(
+            Shortage.DISABLED_ITSELF if by_itself else Shortage.DISABLED,
+            detail=detail,
+        )
     if service.forced_down:
         yield Reason(Shortage.FORCED_DOWN)
     elif service.state == DOWN:
@@ -290,35 +377,60 @@ def provider_reasons(host: ComputeHost) -> Iterator[Reason]:
     if not host.roots:
         yield Reason(Shortage.NO_PROVIDER, host.hypervisor)
     elif not own_roots(host):
-        yield Reason(Shortage.PROVIDER_CONFLICT, host.hypervisor, provider=host.roots[0].id)
+        yield Reason(
+            Shortage.PROVIDER_CONFLICT,
+            host.hypervisor,
+            provider=host.roots[0].id,
+        )
 
 
 def own_roots(host: ComputeHost) -> list[Provider]:
     """Return the resource providers that are known to be of the hypervisor, and not only named as it is."""
-    return [provider for provider in host.roots if host.hypervisor_id in (None, provider.id)]
+    return [
+        provider
+        for provider in host.roots
+        if host.hypervisor_id in (None, provider.id)
+    ]
 
 
 def aggregate_reasons(host: ComputeHost, asked: Requested) -> Iterator[Reason]:
     """Yield the properties of the flavor that no aggregate of a host has."""
     for name, value in asked.properties.items():
-        if all(metadata.get(name) != value for metadata in host.aggregates.values()):
+        if all(
+            metadata.get(name) != value
+            for metadata in host.aggregates.values()
+        ):
             yield Reason(Shortage.OUTSIDE_AGGREGATE, f"{name}={value}")
 
 
-def constraint_reasons(host: ComputeHost, offers: Iterable[Candidates]) -> Iterator[Reason]:
+def constraint_reasons(
+    host: ComputeHost, offers: Iterable[Candidates]
+) -> Iterator[Reason]:
     """Yield the constraints without which Placement offers a host."""
     for offer in offers:
         if host.host in offer.hosts:
-            yield Reason(BY_CONSTRAINT.get(offer.without, Shortage.EXCLUDED_BY), offer.name)
+            yield Reason(
+                BY_CONSTRAINT.get(offer.without, Shortage.EXCLUDED_BY),
+                offer.name,
+            )
 
 
 def unexplained(host: ComputeHost) -> Reason:
     """Return why Placement does not offer a host that seems to have all that is asked for."""
     own = own_roots(host)
     if len(host.roots) > 1:
-        return Reason(Shortage.PROVIDER_DOUBLED, host.hypervisor, capacity=len(host.roots))
+        return Reason(
+            Shortage.PROVIDER_DOUBLED,
+            host.hypervisor,
+            capacity=len(host.roots),
+        )
     if own and host.hypervisor not in (None, own[0].name):
-        return Reason(Shortage.PROVIDER_RENAMED, host.hypervisor, detail=own[0].name, provider=own[0].id)
+        return Reason(
+            Shortage.PROVIDER_RENAMED,
+            host.hypervisor,
+            detail=own[0].name,
+            provider=own[0].id,
+        )
     return Reason(Shortage.NOT_OFFERED)
 
 
@@ -332,10 +444,19 @@ def tree(host: ComputeHost, compute: ComputeCapacity) -> list[Provider]:
     aggregates: set[str] = set()
     for provider in own:
         aggregates.update(provider.aggregates)
-    return [*own, *(shared for shared in compute.shared if aggregates & set(shared.aggregates))]
+    return [
+        *own,
+        *(
+            shared
+            for shared in compute.shared
+            if aggregates & set(shared.aggregates)
+        ),
+    ]
 
 
-def inventory_reasons(host: ComputeHost, compute: ComputeCapacity) -> Iterator[Reason]:
+def inventory_reasons(
+    host: ComputeHost, compute: ComputeCapacity
+) -> Iterator[Reason]:
     """Yield what the resource providers of a host lack."""
     providers, asked = tree(host, compute), compute.requested
     # None of those with its name is of the host.
@@ -359,7 +480,9 @@ def inventory_reasons(host: ComputeHost, compute: ComputeCapacity) -> Iterator[R
         yield from class_reasons(name, amount, providers)
 
 
-def inventories_of(name: str, providers: Iterable[Provider]) -> list[tuple[Inventory, str]]:
+def inventories_of(
+    name: str, providers: Iterable[Provider]
+) -> list[tuple[Inventory, str]]:
     """Return the inventories of a resource class, each with the id of its provider."""
     found = []
     for provider in providers:
@@ -369,20 +492,30 @@ def inventories_of(name: str, providers: Iterable[Provider]) -> list[tuple[Inven
     return found
 
 
-def class_reasons(name: str, amount: int, providers: Iterable[Provider]) -> Iterator[Reason]:
+def class_reasons(
+    name: str, amount: int, providers: Iterable[Provider]
+) -> Iterator[Reason]:
     """Yield why no resource provider gives an amount of a resource class; the one with most of it counts."""
     found = inventories_of(name, providers)
     if not found:
         yield Reason(Shortage.CLASS_MISSING, name, asked=amount)
         return
-    inventory, provider = max(found, key=lambda pair: (pair[0].free, pair[0].max_unit))
+    inventory, provider = max(
+        found, key=lambda pair: (pair[0].free, pair[0].max_unit)
+    )
     if inventory.max_unit < amount:
-        yield replace(no_room(name, amount, inventory, provider), code=Shortage.MAX_UNIT, capacity=inventory.max_unit)
+        yield replace(
+            no_room(name, amount, inventory, provider),
+            code=Shortage.MAX_UNIT,
+            capacity=inventory.max_unit,
+        )
     elif inventory.free < amount:
         yield no_room(name, amount, inventory, provider)
 
 
-def no_room(name: str, amount: int, inventory: Inventory, provider: str) -> Reason:
+def no_room(
+    name: str, amount: int, inventory: Inventory, provider: str
+) -> Reason:
     return Reason(
         Shortage.NO_ROOM,
         name,
@@ -398,24 +531,42 @@ def no_room(name: str, amount: int, inventory: Inventory, provider: str) -> Reas
 # A volume
 
 
-def explain_volume(capacity: Capacity, services: Iterable[Agent] = ()) -> Explanation:
+def explain_volume(
+    capacity: Capacity, services: Iterable[Agent] = ()
+) -> Explanation:
     """Return whether a pool of Cinder can take a volume, and why not. services: those of its back ends."""
-    unknown = Explanation(Sought.BACKEND, Answer.UNKNOWN, unread=capacity.unread)
+    unknown = Explanation(
+        Sought.BACKEND, Answer.UNKNOWN, unread=capacity.unread
+    )
     volume = capacity.volume
     if volume is None:
         return unknown
-    fitting = [pool for pool in volume.pools if volume.backend in (None, pool.backend)]
+    fitting = [
+        pool for pool in volume.pools if volume.backend in (None, pool.backend)
+    ]
     if not fitting:
         missing = without_pool(volume, services)
-        return replace(unknown, answer=Answer.SHORT, reason=missing) if missing else unknown
+        return (
+            replace(unknown, answer=Answer.SHORT, reason=missing)
+            if missing
+            else unknown
+        )
     most = most_free(fitting)
     if most >= volume.size_gb:
         return unknown
-    reason = Reason(Shortage.POOLS_FULL, volume.type, asked=volume.size_gb, free=int(most), capacity=len(fitting))
+    reason = Reason(
+        Shortage.POOLS_FULL,
+        volume.type,
+        asked=volume.size_gb,
+        free=int(most),
+        capacity=len(fitting),
+    )
     return replace(unknown, answer=Answer.SHORT, reason=reason)
 
 
-def without_pool(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
+def without_pool(
+    volume: VolumeCapacity, services: Iterable[Agent]
+) -> Reason | None:
     """Return why no pool is of the right back end; None if no back end has reported to the scheduler."""
     disabled = backends_disabled(volume, services)
     if disabled is None and volume.pools:
@@ -423,29 +574,45 @@ def without_pool(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | 
     return disabled
 
 
-def backends_disabled(volume: VolumeCapacity, services: Iterable[Agent]) -> Reason | None:
+def backends_disabled(
+    volume: VolumeCapacity, services: Iterable[Agent]
+) -> Reason | None:
     """Return that an operator has disabled the back ends that a volume may be on; None unless that is so of all."""
     asked = services_asked(volume, services)
     if not asked or any(service.enabled for service in asked):
         return None
     names = sorted(f"{service.host}@{service.back_end}" for service in asked)
     detail = sole({service.reason for service in asked})
-    return Reason(Shortage.BACKENDS_DISABLED, listed(names), capacity=len(names), detail=detail)
+    return Reason(
+        Shortage.BACKENDS_DISABLED,
+        listed(names),
+        capacity=len(names),
+        detail=detail,
+    )
 
 
-def services_asked(volume: VolumeCapacity, services: Iterable[Agent]) -> list[Agent]:
+def services_asked(
+    volume: VolumeCapacity, services: Iterable[Agent]
+) -> list[Agent]:
     """Return the services of the back end that a volume asks for; those of all if none has its name."""
     known = [service for service in services if service.back_end]
     # A service has the name of the back end's section, which need not be the name that a volume type asks for.
-    return [service for service in known if service.back_end == volume.backend] or known
+    asked = [
+        service for service in known if service.back_end == volume.backend
+    ]
+    return asked or known
 
 
 def missing_backend(volume: VolumeCapacity) -> Reason:
     there = sorted(filter(None, {pool.backend for pool in volume.pools}))
-    names = f"{volume.type}/{volume.backend}" if volume.type else volume.backend
+    names = (
+        f"{volume.type}/{volume.backend}" if volume.type else volume.backend
+    )
     return Reason(Shortage.BACKEND_MISSING, names, detail=listed(there))
 
 
 def most_free(pools: Iterable[Pool]) -> float:
     """Return the most GB that a pool has; one that does not know its room may have any."""
-    return max(math.inf if pool.free_gb is None else pool.free_gb for pool in pools)
+    return max(
+        math.inf if pool.free_gb is None else pool.free_gb for pool in pools
+    )

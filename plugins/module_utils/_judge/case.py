@@ -39,7 +39,9 @@ class Case:
     @cached_property
     def paths(self) -> list[list[Step]]:
         """Return the steps that come next after all that happened; none if no flow follows the stage."""
-        is_followed = any(step.stage is self.stage.stage for step in self.steps)
+        is_followed = any(
+            step.stage is self.stage.stage for step in self.steps
+        )
         return order.paths(self.steps, self.stage.stage) if is_followed else []
 
     @cached_property
@@ -49,8 +51,15 @@ class Case:
     @cached_property
     def pause_s(self) -> float | None:
         """Return how long before the stage's time was over the last step was seen; None if too long to be slow."""
-        is_late = self.stage.error is not None and self.stage.error.kind == DEADLINE
-        if not is_late or self.last_seen is None or self.last_seen.at is None or self.stage.finished is None:
+        is_late = (
+            self.stage.error is not None and self.stage.error.kind == DEADLINE
+        )
+        if (
+            not is_late
+            or self.last_seen is None
+            or self.last_seen.at is None
+            or self.stage.finished is None
+        ):
             return None
         seconds = self.stage.finished - self.last_seen.at
         return max(seconds, 0.0) if seconds < self.weights.pause_s else None
@@ -67,7 +76,10 @@ class Case:
 
     def is_far(self, host: str) -> bool:
         """Return whether a compute host has none of the run's servers, so that its wires carry nothing of them."""
-        return self.instance_host is not None and host not in (self.instance_host, self.second_host)
+        return self.instance_host is not None and host not in (
+            self.instance_host,
+            self.second_host,
+        )
 
     @cached_property
     def back_end(self) -> str | None:

@@ -52,7 +52,9 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     explanation = unsatisfied.of_case(case)
     if explanation is not None and not may_be_broken(explanation, case):
         advice = advice_for_request(explanation, case)
-        return Finding(unsatisfied=explanation, last_seen=case.last_seen, advice=advice)
+        return Finding(
+            unsatisfied=explanation, last_seen=case.last_seen, advice=advice
+        )
     if is_own_error(stage) or logs.is_out_of_room(case):
         return None
     found = symptoms.of_case(case)
@@ -63,7 +65,9 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     unmet = unsatisfied.unmet(case)
     if unmet is None:
         return general
-    return replace(general, unsatisfied=unmet, advice=advice_for_request(unmet, case))
+    return replace(
+        general, unsatisfied=unmet, advice=advice_for_request(unmet, case)
+    )
 
 
 def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
@@ -76,7 +80,11 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
     return Finding(
         cause=cause,
         restart=restart,
-        suspects=tuple(suspects[1 : 1 + weights.alternatives] if cause else suspects[: weights.suspects]),
+        suspects=tuple(
+            suspects[1 : 1 + weights.alternatives]
+            if cause
+            else suspects[: weights.suspects]
+        ),
         step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
@@ -84,9 +92,13 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
     )
 
 
-def finding_in_health(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
+def finding_in_health(
+    record: Record, weights: Weights = WEIGHTS
+) -> Finding | None:
     """Return what Ceph reports of itself after a run whose stages all worked; None if it is as well as before."""
-    worked = [stage for stage in record.stages if stage.status is StageStatus.OK]
+    worked = [
+        stage for stage in record.stages if stage.status is StageStatus.OK
+    ]
     if not worked:
         return None
     # Ceph has said itself what is wrong with it, so that hardly anything unknown is left.
@@ -110,14 +122,23 @@ def is_own_error(stage: Stage) -> bool:
 
 def may_be_broken(explanation: Explanation, case: Case) -> bool:
     """Return whether the back end that is missing may have got another name just now, by its configuration."""
-    if explanation.reason is None or explanation.reason.code != Shortage.BACKEND_MISSING:
+    if (
+        explanation.reason is None
+        or explanation.reason.code != Shortage.BACKEND_MISSING
+    ):
         return False
     changes = symptoms.configuration.changes(case)
-    fresh = [change for change in changes if change.share >= case.weights.fresh_change]
+    fresh = [
+        change
+        for change in changes
+        if change.share >= case.weights.fresh_change
+    ]
     return any(change.component == VOLUME_SERVICE for change in fresh)
 
 
-def with_cause(general: Finding, cause: Cause, found: Sequence[Symptom], case: Case) -> Finding:
+def with_cause(
+    general: Finding, cause: Cause, found: Sequence[Symptom], case: Case
+) -> Finding:
     """Return a finding with what is known of the cause that it names."""
     weights = case.weights
     left = evidence.left_over(cause, found, weights)
@@ -149,7 +170,9 @@ def second_causes(left: Sequence[Symptom], case: Case) -> tuple[Symptom, ...]:
         component, host = symptom.place
         if component not in needed or not is_proof(symptom):
             continue
-        if world.is_elsewhere(component, host) or works_elsewhere(component, host, case):
+        if world.is_elsewhere(component, host) or works_elsewhere(
+            component, host, case
+        ):
             continue
         second.append(symptom)
     return tuple(second)
@@ -159,13 +182,16 @@ def is_proof(symptom: Symptom) -> bool:
     """Return whether a component that shows it is broken, whatever else is: it does not run, or breaks a chain."""
     if symptom.code == Code.UNIT_NOT_RUNNING:
         return symptom.how in NOT_AT_WORK
-    return symptom.code == Code.UNIT_CRASH_LOOP or (symptom.code == Code.LINK_BROKEN and symptom.certain)
+    return symptom.code == Code.UNIT_CRASH_LOOP or (
+        symptom.code == Code.LINK_BROKEN and symptom.certain
+    )
 
 
 def works_elsewhere(component: str, host: str | None, case: Case) -> bool:
     """Return whether another host has the same service, which runs and may have done the work."""
     for other, service in case.services:
-        if (service.component, service.state) == (component, RUNNING) and other.host != host:
+        is_same = service.component == component and other.host != host
+        if is_same and service.state == RUNNING:
             return True
     return False
 
@@ -179,15 +205,29 @@ def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:
         return first
     for other in causes[1 : 1 + weights.alternatives]:
         confidence = rounded(first.confidence + other.confidence)
-        between = next((symptom for symptom in first.symptoms if is_between(symptom, first, other)), None)
-        if between is not None and first.confidence + other.confidence >= weights.named:
+        between = next(
+            (
+                symptom
+                for symptom in first.symptoms
+                if is_between(symptom, first, other)
+            ),
+            None,
+        )
+        if (
+            between is not None
+            and first.confidence + other.confidence >= weights.named
+        ):
             return replace(first, confidence=confidence, between=between)
     return None
 
 
 def restart_in(causes: Sequence[Cause], weights: Weights) -> Cause | None:
     """Return the restart before the run that explains it all, for which no component is to blame."""
-    if not causes or causes[0].suspect != Suspect.RESTART or causes[0].confidence < weights.named:
+    if (
+        not causes
+        or causes[0].suspect != Suspect.RESTART
+        or causes[0].confidence < weights.named
+    ):
         return None
     return causes[0]
 
@@ -195,11 +235,20 @@ def restart_in(causes: Sequence[Cause], weights: Weights) -> Cause | None:
 def is_between(symptom: Symptom, first: Cause, other: Cause) -> bool:
     """Return whether a symptom is about the connection between two causes."""
     ends = (symptom.place, symptom.peer_place)
-    return symptom.peer is not None and is_end(first, ends) and is_end(other, ends)
+    return (
+        symptom.peer is not None
+        and is_end(first, ends)
+        and is_end(other, ends)
+    )
 
 
-def is_end(cause: Cause, ends: Iterable[tuple[str | None, str | None]]) -> bool:
-    return any(name == cause.component and host in (None, cause.host) for name, host in ends)
+def is_end(
+    cause: Cause, ends: Iterable[tuple[str | None, str | None]]
+) -> bool:
+    return any(
+        name == cause.component and host in (None, cause.host)
+        for name, host in ends
+    )
 
 
 def step_of(cause: Cause | None, case: Case) -> Step | None:
@@ -218,7 +267,9 @@ def is_responsible(component: str, step: Step) -> bool:
 
 
 def takes_part(component: str, step: Step) -> bool:
-    return component in stands_for(step.target) or component in carriers_of(step.kind)
+    return component in stands_for(step.target) or component in carriers_of(
+        step.kind
+    )
 
 
 def is_needed(component: str, step: Step) -> bool:
@@ -229,5 +280,7 @@ def connection_of(cause: Cause) -> Connection | None:
     """Return the connection that is cut, if the cause is one end of it."""
     for symptom in evidence.cut_connections(cause)[:1]:
         how = None if symptom.how is None else symptom.how.value
-        return Connection(Place(*symptom.place), Place(*symptom.peer_place), how)
+        return Connection(
+            Place(*symptom.place), Place(*symptom.peer_place), how
+        )
     return None

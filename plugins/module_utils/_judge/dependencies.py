@@ -31,7 +31,10 @@ def edges(cause: Cause, weights: Weights) -> tuple[Connection, ...]:
     for (start, end), how in found.items():
         edge = (with_host(start, found), with_host(end, found))
         placed[edge] = placed.get(edge) or how
-    connections = [Connection(Place(*start), Place(*end), how) for (start, end), how in placed.items()]
+    connections = [
+        Connection(Place(*start), Place(*end), how)
+        for (start, end), how in placed.items()
+    ]
     return tuple(connections[: weights.dependencies])
 
 
@@ -47,18 +50,24 @@ def with_host(name: Name, found: Edges) -> Name:
     return name
 
 
-def edges_of(symptom: Symptom, cause: Cause) -> Iterator[tuple[Name, Name, str | None]]:
+def edges_of(
+    symptom: Symptom, cause: Cause
+) -> Iterator[tuple[Name, Name, str | None]]:
     """Yield what a symptom shows: the component that failed, its peer, and from there to the cause."""
     if symptom.component is None:
         return
     names = stands_for(symptom.component)
     if not names:
         return
-    start: Name = cause.place if cause.shows(symptom) else (names[0], symptom.host)
+    start: Name = (
+        cause.place if cause.shows(symptom) else (names[0], symptom.host)
+    )
     if symptom.kind not in (Kind.FAILED_AT, Kind.REACH):
         yield from path_to(cause, start)
         return
-    peer = cause.place if symptom.peer == cause.component else symptom.peer_place
+    peer = (
+        cause.place if symptom.peer == cause.component else symptom.peer_place
+    )
     yield start, peer, None if symptom.how is None else symptom.how.value
     if start != cause.place and cause.component in depends_on(peer[0]):
         yield from path_to(cause, peer)
@@ -66,7 +75,9 @@ def edges_of(symptom: Symptom, cause: Cause) -> Iterator[tuple[Name, Name, str |
 
 def path_to(cause: Cause, start: Name) -> Iterator[tuple[Name, Name, None]]:
     """Yield the dependencies from a component to the cause."""
-    between: list[Name] = [(hop, None) for hop in hops(start[0], cause.component)]
+    between: list[Name] = [
+        (hop, None) for hop in hops(start[0], cause.component)
+    ]
     for one, other in pairwise([start, *between, cause.place]):
         yield one, other, None
 
@@ -75,4 +86,6 @@ def hops(component: str | None, needed: str) -> list[str]:
     """Return the component between one and another that it depends on; none if it does so directly, or not known."""
     if needed in depends_on(component):
         return []
-    return [name for name in depends_on(component) if needed in depends_on(name)][:1]
+    return [
+        name for name in depends_on(component) if needed in depends_on(name)
+    ][:1]

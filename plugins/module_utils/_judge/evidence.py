@@ -46,7 +46,9 @@ def reportable(cause: Cause) -> list[Symptom]:
     """Return the symptoms that say something of a cause, the weightiest first, each once."""
     chosen: dict[tuple[object, ...], Symptom] = {}
     for symptom in cause.symptoms:
-        is_reportable = symptom.kind in REPORTABLE and symptom.code != Code.STAGE_PART
+        is_reportable = (
+            symptom.kind in REPORTABLE and symptom.code != Code.STAGE_PART
+        )
         if is_reportable and symptom.component != CLIENT:
             chosen.setdefault(symptom.identity, symptom)
     return list(chosen.values())
@@ -55,13 +57,23 @@ def reportable(cause: Cause) -> list[Symptom]:
 def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
     """Return what speaks for a cause. A missing step or an old change counts only if nothing else does."""
     listed = reportable(cause)
-    changed = {(symptom.path, symptom.setting) for symptom in listed if symptom.kind == Kind.CHANGE}
-    facts = [symptom for symptom in listed if is_fact(symptom, changed, weights)]
+    changed = {
+        (symptom.path, symptom.setting)
+        for symptom in listed
+        if symptom.kind == Kind.CHANGE
+    }
+    facts = [
+        symptom for symptom in listed if is_fact(symptom, changed, weights)
+    ]
     telling = [symptom for symptom in facts if not is_bare_error(symptom)]
     return tuple((telling or facts or listed)[: weights.evidence])
 
 
-def is_fact(symptom: Symptom, changed: Container[tuple[str | None, str | None]], weights: Weights) -> bool:
+def is_fact(
+    symptom: Symptom,
+    changed: Container[tuple[str | None, str | None]],
+    weights: Weights,
+) -> bool:
     """Return whether a symptom is a fact about what is wrong, and no missing step or old change.
 
     changed: the file and the option of each change among the symptoms.
@@ -69,7 +81,10 @@ def is_fact(symptom: Symptom, changed: Container[tuple[str | None, str | None]],
     if symptom.kind == Kind.STEP or is_old_change(symptom, weights):
         return False
     # The change says so as well.
-    return symptom.kind != Kind.DIFFERENCE or (symptom.path, symptom.setting) not in changed
+    return (
+        symptom.kind != Kind.DIFFERENCE
+        or (symptom.path, symptom.setting) not in changed
+    )
 
 
 def is_bare_error(symptom: Symptom) -> bool:
@@ -79,26 +94,41 @@ def is_bare_error(symptom: Symptom) -> bool:
 
 def explained(cause: Cause) -> tuple[Symptom, ...]:
     """Return the symptoms of others that a cause explains."""
-    return tuple(symptom for symptom in reportable(cause) if not cause.shows(symptom))
+    return tuple(
+        symptom for symptom in reportable(cause) if not cause.shows(symptom)
+    )
 
 
 def by_weight(cause: Cause) -> list[Symptom]:
     """Return the symptoms for a headline: the cause's own first, and what is new or odd in its configuration last."""
-    shown = [symptom for symptom in reportable(cause) if symptom.kind in HEADLINES]
+    shown = [
+        symptom for symptom in reportable(cause) if symptom.kind in HEADLINES
+    ]
 
     def order(symptom: Symptom) -> tuple[bool, bool, bool, int]:
         is_change = symptom.kind in SETTINGS
         is_vague = symptom.how in SAYS_LITTLE
-        return is_change, not cause.shows(symptom), is_vague, HEADLINES.index(symptom.kind)
+        return (
+            is_change,
+            not cause.shows(symptom),
+            is_vague,
+            HEADLINES.index(symptom.kind),
+        )
 
     return sorted(shown, key=order)
 
 
 def main_symptom(cause: Cause, weights: Weights) -> Symptom:
     """Return the symptom that says most about a cause: its own, or that of another which failed at it."""
-    near = [symptom for symptom in by_weight(cause) if cause.shows(symptom) or symptom.peer == cause.component]
+    near = [
+        symptom
+        for symptom in by_weight(cause)
+        if cause.shows(symptom) or symptom.peer == cause.component
+    ]
     # What was changed long ago counts next to nothing: not that is why the cause is named.
-    telling = [symptom for symptom in near if not is_old_change(symptom, weights)]
+    telling = [
+        symptom for symptom in near if not is_old_change(symptom, weights)
+    ]
     return [*telling, *reportable(cause), *cause.symptoms][0]
 
 
@@ -107,22 +137,34 @@ def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
     shown = by_weight(cause)
     if not shown or shown[0].kind == Kind.CHANGE or shown[0].how in DELIBERATE:
         return None
-    return next((symptom for symptom in shown if is_recent_change(symptom, weights)), None)
+    return next(
+        (symptom for symptom in shown if is_recent_change(symptom, weights)),
+        None,
+    )
 
 
 def is_recent_change(symptom: Symptom, weights: Weights) -> bool:
-    return symptom.kind == Kind.CHANGE and symptom.share >= weights.fresh_change
+    return (
+        symptom.kind == Kind.CHANGE and symptom.share >= weights.fresh_change
+    )
 
 
 def is_old_change(symptom: Symptom, weights: Weights) -> bool:
     return symptom.kind == Kind.CHANGE and symptom.share < weights.fresh_change
 
 
-def left_over(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tuple[Symptom, ...]:
+def left_over(
+    cause: Cause, found: Iterable[Symptom], weights: Weights
+) -> tuple[Symptom, ...]:
     """Return what else is wrong, which the cause does not explain. An old change of configuration is nothing wrong."""
-    known = {symptom.identity for symptom in cause.symptoms} | {symptom.source for symptom in cause.symptoms}
-    # Without a host and a peer it is of the whole cloud, and shows no other fault.
-    cut = {(symptom.host, symptom.peer) for symptom in cut_connections(cause)[:1]} or {(None, None)}
+    known = {symptom.identity for symptom in cause.symptoms}
+    known.update(symptom.source for symptom in cause.symptoms)
+    cut = {
+        (symptom.host, symptom.peer) for symptom in cut_connections(cause)[:1]
+    }
+    if not cut:
+        # Without a host and a peer it is of the whole cloud, and shows no other fault.
+        cut.add((None, None))
     rest: dict[tuple[object, ...], Symptom] = {}
     for symptom in found:
         is_known = not known.isdisjoint((symptom.identity, symptom.source))
@@ -133,17 +175,31 @@ def left_over(cause: Cause, found: Iterable[Symptom], weights: Weights) -> tuple
 
 
 def is_wrong(symptom: Symptom, weights: Weights) -> bool:
-    return symptom.kind in WRONG and bool(symptom.component) and not is_old_change(symptom, weights)
+    return (
+        symptom.kind in WRONG
+        and bool(symptom.component)
+        and not is_old_change(symptom, weights)
+    )
 
 
 def cut_connections(cause: Cause) -> list[Symptom]:
     """Return the symptoms of a connection that is cut, with the cause at one end of it; those of its own end first."""
-    ordered = sorted(reportable(cause), key=lambda symptom: not cause.shows(symptom))
-    return [symptom for symptom in ordered if is_cut_off(symptom) or symptom is cause.between]
+    ordered = sorted(
+        reportable(cause), key=lambda symptom: not cause.shows(symptom)
+    )
+    return [
+        symptom
+        for symptom in ordered
+        if is_cut_off(symptom) or symptom is cause.between
+    ]
 
 
 def is_cut_off(symptom: Symptom) -> bool:
-    return symptom.kind == Kind.REACH and symptom.only_from_here and symptom.component is not None
+    return (
+        symptom.kind == Kind.REACH
+        and symptom.only_from_here
+        and symptom.component is not None
+    )
 
 
 def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
@@ -152,12 +208,20 @@ def quoted(cause: Cause, cut_mark: str) -> Symptom | None:
     What a service that has exited said itself says more than the timeout of one that had waited for it.
     """
     lines = [symptom for symptom in cause.symptoms if symptom.quote]
-    has_exited = any(is_exit(symptom) for symptom in cause.symptoms if cause.shows(symptom))
+    has_exited = any(
+        is_exit(symptom) for symptom in cause.symptoms if cause.shows(symptom)
+    )
 
     def order(symptom: Symptom) -> tuple[bool, ...]:
         is_of_another = has_exited and not cause.shows(symptom)
         is_cut = cut_mark in (symptom.quote or "")
-        return is_of_another, is_cut, symptom.how is None, not cause.shows(symptom), symptom.exception is None
+        return (
+            is_of_another,
+            is_cut,
+            symptom.how is None,
+            not cause.shows(symptom),
+            symptom.exception is None,
+        )
 
     return min(lines, key=order, default=None)
 

@@ -44,17 +44,30 @@ def causes(case: Case, symptoms: Sequence[Symptom]) -> list[Cause]:
     world = World(case, symptoms)
     near = near_components(symptoms, world)
     parts_of = with_hosts(explained_by(symptoms, world))
-    scores = {node: score_of(parts, case.weights) for node, parts in parts_of.items()}
+    scores = {
+        node: score_of(parts, case.weights) for node, parts in parts_of.items()
+    }
     hypotheses: list[Cause] = []
     for node, parts in parts_of.items():
         is_connection = node.suspect == Suspect.CONNECTION
-        component = asker_of(node, parts, scores, world) if is_connection else node.component or ""
-        is_far = world.is_elsewhere(component, node.host) or component not in near
+        component = (
+            asker_of(node, parts, scores, world)
+            if is_connection
+            else node.component or ""
+        )
+        is_far = (
+            world.is_elsewhere(component, node.host) or component not in near
+        )
         distance = case.weights.far if is_far else near[component]
         if (component, node.host) in world.exonerated:
             distance += case.weights.exonerated
-        hypotheses.append(hypothesis(node, component, parts, scores[node] + distance))
-    by_score = sorted(hypotheses, key=lambda cause: (-cause.score, cause.component, cause.host or ""))
+        hypotheses.append(
+            hypothesis(node, component, parts, scores[node] + distance)
+        )
+    by_score = sorted(
+        hypotheses,
+        key=lambda cause: (-cause.score, cause.component, cause.host or ""),
+    )
     return merged_by_name(with_confidence(by_score, case.weights))
 
 
@@ -84,18 +97,35 @@ def merged_by_name(found: Sequence[Cause]) -> list[Cause]:
             merged[name] = replace(
                 first,
                 confidence=rounded(first.confidence + cause.confidence),
-                symptoms=tuple(dict.fromkeys([*first.symptoms, *cause.symptoms])),
+                symptoms=tuple(
+                    dict.fromkeys([*first.symptoms, *cause.symptoms])
+                ),
             )
     return sorted(merged.values(), key=lambda cause: -cause.confidence)
 
 
-def asker_of(connection: Node, parts: Sequence[Part], scores: Mapping[Node, float], world: World) -> str:
+def asker_of(
+    connection: Node,
+    parts: Sequence[Part],
+    scores: Mapping[Node, float],
+    world: World,
+) -> str:
     """Return the component that a connection is named by: of those that fail at the peer, the one with most to show."""
     askers: set[str] = set()
     for part in parts:
         if part.symptom.peer == connection.peer:
-            askers.update(filter(None, (node.component for node in world.askers_of(part.symptom))))
-    return max(sorted(askers), key=lambda component: scores.get(Node(component, connection.host), 0.0))
+            askers.update(
+                filter(
+                    None,
+                    (node.component for node in world.askers_of(part.symptom)),
+                )
+            )
+    return max(
+        sorted(askers),
+        key=lambda component: scores.get(
+            Node(component, connection.host), 0.0
+        ),
+    )
 
 
 def with_hosts(explained: Explained) -> Explained:
@@ -113,7 +143,9 @@ def with_hosts(explained: Explained) -> Explained:
     return merged
 
 
-def near_components(symptoms: Sequence[Symptom], world: World) -> dict[str, float]:
+def near_components(
+    symptoms: Sequence[Symptom], world: World
+) -> dict[str, float]:
     """Return the components that have a part in what failed, or their dependencies, with what their distance costs."""
     near: set[str] = set()
     met: set[str] = set()
@@ -128,13 +160,20 @@ def near_components(symptoms: Sequence[Symptom], world: World) -> dict[str, floa
     needed = met.copy()
     for component in near:
         needed.update(depends_on(component))
-    return {**dict.fromkeys(behind, world.weights.behind), **dict.fromkeys(near | needed, 0.0)}
+    return {
+        **dict.fromkeys(behind, world.weights.behind),
+        **dict.fromkeys(near | needed, 0.0),
+    }
 
 
 def components_in(symptom: Symptom, world: World) -> set[str]:
     components: set[str] = set()
-    for name in filter(None, (symptom.component, symptom.peer, *symptom.carriers)):
-        components.update(filter(None, (node.component for node in world.nodes_of(name))))
+    for name in filter(
+        None, (symptom.component, symptom.peer, *symptom.carriers)
+    ):
+        components.update(
+            filter(None, (node.component for node in world.nodes_of(name)))
+        )
     return components
 
 
@@ -150,14 +189,25 @@ def score_of(parts: Sequence[Part], weights: Weights) -> float:
     return score
 
 
-def hypothesis(node: Node, component: str, parts: Sequence[Part], score: float) -> Cause:
+def hypothesis(
+    node: Node, component: str, parts: Sequence[Part], score: float
+) -> Cause:
     weightiest = sorted(parts, key=lambda part: -part.weight)
     symptoms = tuple(part.symptom for part in weightiest)
-    return Cause(node.suspect, component, node.host, rounded_score(score), symptoms)
+    return Cause(
+        node.suspect, component, node.host, rounded_score(score), symptoms
+    )
 
 
-def with_confidence(hypotheses: Sequence[Cause], weights: Weights) -> list[Cause]:
+def with_confidence(
+    hypotheses: Sequence[Cause], weights: Weights
+) -> list[Cause]:
     """Return the hypotheses with their probabilities, beside that of an unknown cause."""
-    odds = [math.exp(cause.score / weights.temperature) for cause in hypotheses]
+    odds = [
+        math.exp(cause.score / weights.temperature) for cause in hypotheses
+    ]
     total = sum(odds) + math.exp(weights.unknown / weights.temperature)
-    return [replace(cause, confidence=cut(share / total)) for cause, share in zip(hypotheses, odds)]
+    return [
+        replace(cause, confidence=cut(share / total))
+        for cause, share in zip(hypotheses, odds)
+    ]

@@ -10,7 +10,13 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .._components.tables import APIS, carriers_of, depends_on, project_of, stands_for
+from .._components.tables import (
+    APIS,
+    carriers_of,
+    depends_on,
+    project_of,
+    stands_for,
+)
 from .._model.chain import Chain, Link, LinkState
 from .._model.finding import Arrow, Cause
 from .._model.flow import Step
@@ -48,7 +54,9 @@ class Trail(NamedTuple):
     hops: tuple[Hop, ...]
 
 
-def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]) -> tuple[Arrow, ...]:
+def path_of(
+    cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]
+) -> tuple[Arrow, ...]:
     """Return the hops from a cause to the stage that failed, each with what shows it, if anything does.
 
     The first arrow is what is wrong with the cause itself, the last one what is missing in the stage. Where no path
@@ -60,7 +68,11 @@ def path_of(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symp
         return arrows
     place: Place = cause.place
     for hop in hops:
-        arrows += (Arrow(place, hop.place, hop.symptom or named_peer(hop, place, case)),)
+        arrows += (
+            Arrow(
+                place, hop.place, hop.symptom or named_peer(hop, place, case)
+            ),
+        )
         place = hop.place
     return (*arrows, Arrow(place, STAGE, missing(step, symptoms)))
 
@@ -69,10 +81,16 @@ def named_peer(hop: Hop, peer: Place, case: Case) -> Symptom | None:
     """Return that a component is configured to use another one, where nothing shows that it failed there."""
     component, peer_host = peer
     for host, service in case.services:
-        if service.component != hop.component or hop.host not in (None, host.host):
+        if service.component != hop.component or hop.host not in (
+            None,
+            host.host,
+        ):
             continue
         for entry in host.examined.reach:
-            if entry.component == component and project_of(hop.component) in entry.named_by:
+            if (
+                entry.component == component
+                and project_of(hop.component) in entry.named_by
+            ):
                 return Symptom(
                     Code.PEER_NAMED,
                     hop.component,
@@ -89,10 +107,14 @@ def missing(step: Step | None, symptoms: Iterable[Symptom]) -> Symptom | None:
     """Return the symptom that a step is missing."""
     if step is None:
         return None
-    return next((symptom for symptom in symptoms if symptom.step == step.id), None)
+    return next(
+        (symptom for symptom in symptoms if symptom.step == step.id), None
+    )
 
 
-def own_arrow(cause: Cause, hops: Sequence[Hop], weights: Weights) -> tuple[Arrow, ...]:
+def own_arrow(
+    cause: Cause, hops: Sequence[Hop], weights: Weights
+) -> tuple[Arrow, ...]:
     """Return what is wrong with a cause; nothing if only its missing step or the first hop shows it."""
     main = main_symptom(cause, weights)
     shown_by_hop = [hop.symptom for hop in hops[:1]]
@@ -101,12 +123,16 @@ def own_arrow(cause: Cause, hops: Sequence[Hop], weights: Weights) -> tuple[Arro
     return (Arrow(cause.place, cause.place, main),)
 
 
-def hops_to_stage(cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]) -> tuple[Hop, ...] | None:
+def hops_to_stage(
+    cause: Cause, case: Case, step: Step | None, symptoms: Sequence[Symptom]
+) -> tuple[Hop, ...] | None:
     """Return the hops from a cause to what the stage failed at; None if no path leads there."""
     chain = chain_broken_by(cause, case.chains)
     if chain is not None:
         return behind_break(chain, cause)
-    return shortest(goals_of(case, step), cause, edges_of(symptoms), case.weights)
+    return shortest(
+        goals_of(case, step), cause, edges_of(symptoms), case.weights
+    )
 
 
 # By a chain
@@ -131,7 +157,9 @@ def behind_break(chain: Chain, cause: Cause) -> tuple[Hop, ...]:
     last = [link for link in chain.links if link.state is LinkState.BROKEN][-1]
     if is_of(cause, last):
         return ()
-    symptom = Symptom(Code.LINK_BROKEN, last.owner, host=last.host, own=True, link=last)
+    symptom = Symptom(
+        Code.LINK_BROKEN, last.owner, host=last.host, own=True, link=last
+    )
     return (Hop(last.owner, last.host, symptom),)
 
 
@@ -141,7 +169,11 @@ def behind_break(chain: Chain, cause: Cause) -> tuple[Hop, ...]:
 def goals_of(case: Case, step: Step | None) -> list[str]:
     """Return the components that have to do with the missing step, or with the last request of the stage."""
     if step is not None:
-        names = [*stands_for(step.responsible or step.source), *stands_for(step.target), *carriers_of(step.kind)]
+        names = [
+            *stands_for(step.responsible or step.source),
+            *stands_for(step.target),
+            *carriers_of(step.kind),
+        ]
         return list(dict.fromkeys(names))
     services = [call.service for call in case.stage.calls[-1:]]
     return [APIS[service] for service in services if service in APIS]
@@ -158,7 +190,9 @@ def edges_of(symptoms: Sequence[Symptom]) -> Edges:
     return edges
 
 
-def shortest(goals: Sequence[str], cause: Cause, edges: Edges, weights: Weights) -> tuple[Hop, ...] | None:
+def shortest(
+    goals: Sequence[str], cause: Cause, edges: Edges, weights: Weights
+) -> tuple[Hop, ...] | None:
     """Return the hops from a cause to the nearest goal, empty if it is one itself; None if no path leads there."""
     waiting = [Trail(0.0, 0, cause.component, cause.host, ())]
     known: set[str] = set()
@@ -172,16 +206,28 @@ def shortest(goals: Sequence[str], cause: Cause, edges: Edges, weights: Weights)
         known.add(trail.component)
         for hop in next_hops(trail, goals, edges):
             number += 1
-            cost = trail.cost + (weights.shown_hop if hop.symptom else weights.assumed_hop)
-            heapq.heappush(waiting, Trail(cost, number, hop.component, hop.host, (*trail.hops, hop)))
+            cost = trail.cost + (
+                weights.shown_hop if hop.symptom else weights.assumed_hop
+            )
+            heapq.heappush(
+                waiting,
+                Trail(
+                    cost, number, hop.component, hop.host, (*trail.hops, hop)
+                ),
+            )
     return None
 
 
-def next_hops(trail: Trail, goals: Sequence[str], edges: Edges) -> Iterator[Hop]:
+def next_hops(
+    trail: Trail, goals: Sequence[str], edges: Edges
+) -> Iterator[Hop]:
     """Yield those that failed at a component, and the goals that depend on it."""
     for symptom in edges.get(trail.component, ()):
         # Only where both hosts are known, the failure may have been at another one.
-        if None in (trail.host, symptom.peer_host) or symptom.peer_host == trail.host:
+        if (
+            None in (trail.host, symptom.peer_host)
+            or symptom.peer_host == trail.host
+        ):
             yield from hops_by(symptom)
     for goal in goals:
         for name in depending(goal, trail.component):
@@ -198,4 +244,8 @@ def depending(goal: str, component: str) -> list[str]:
     """Return a goal if it depends on a component; otherwise what does so, of what the goal depends on."""
     if component in depends_on(goal):
         return [goal]
-    return [between for between in depends_on(goal) if component in depends_on(between)]
+    return [
+        between
+        for between in depends_on(goal)
+        if component in depends_on(between)
+    ]

@@ -17,7 +17,14 @@ from .world import Node, World, host_of_peer, is_cut
 
 # Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
 # frozen was so by somebody, and one that has failed may have done so for want of another.
-MAY_COME_FROM_OTHERS = (Kind.STEP, Kind.LINK, Kind.NOT_REPORTING, Kind.DISABLED, Kind.ERROR, Kind.ANSWER)
+MAY_COME_FROM_OTHERS = (
+    Kind.STEP,
+    Kind.LINK,
+    Kind.NOT_REPORTING,
+    Kind.DISABLED,
+    Kind.ERROR,
+    Kind.ANSWER,
+)
 FOR_WANT = (How.FAILED, How.STARTING)
 # Ways of failing that an answer has as well: who reports that something is missing was reached, and did not find it
 ANSWERED = (How.MISSING, How.MALFORMED, None)
@@ -43,7 +50,9 @@ class Shares(dict[Node, float]):
         super().__init__()
         self.world = world
 
-    def give(self, component: str | None, host: str | None, share: float) -> None:
+    def give(
+        self, component: str | None, host: str | None, share: float
+    ) -> None:
         if component:
             for node in self.world.nodes_of(component, host):
                 self.give_node(node, share)
@@ -51,18 +60,27 @@ class Shares(dict[Node, float]):
     def give_node(self, node: Node, share: float) -> None:
         self[node] = max(self.get(node, 0.0), share)
 
-    def give_dependencies(self, component: str | None, host: str | None, share: float) -> None:
+    def give_dependencies(
+        self, component: str | None, host: str | None, share: float
+    ) -> None:
         """Give what a component depends on a share: of those that each host has of its own, the one on this host."""
         for other in depends_on(component):
-            is_local = is_beside_instance(other) and host in self.world.places.get(other, ())
+            is_here = host in self.world.places.get(other, ())
+            is_local = is_here and is_beside_instance(other)
             self.give(other, host if is_local else None, share)
 
-    def give_owner(self, component: str | None, host: str | None, share: float = 1.0) -> None:
+    def give_owner(
+        self, component: str | None, host: str | None, share: float = 1.0
+    ) -> None:
         """Give a component its share; one that failed at another one may only wait for that, or relay what it got."""
         behind = self.world.behind_all(component, host) if component else {}
         for node, part in behind.items():
             self.give_node(node, share * part)
-        self.give(component, host, share * (self.world.weights.victim if behind else 1.0))
+        self.give(
+            component,
+            host,
+            share * (self.world.weights.victim if behind else 1.0),
+        )
 
 
 def shares(symptom: Symptom, world: World) -> Shares:
@@ -75,11 +93,18 @@ def shares(symptom: Symptom, world: World) -> Shares:
 
 def share_own(symptom: Symptom, world: World, given: Shares) -> None:
     """Share what a component shows itself: it lies there, and may come from another one that it depends on."""
-    if symptom.kind not in MAY_COME_FROM_OTHERS and symptom.how not in FOR_WANT:
+    if (
+        symptom.kind not in MAY_COME_FROM_OTHERS
+        and symptom.how not in FOR_WANT
+    ):
         given.give(symptom.component, symptom.host, 1.0)
         return
     weights = world.weights
-    behind = weights.behind_error if symptom.kind == Kind.ERROR else weights.dependency
+    behind = (
+        weights.behind_error
+        if symptom.kind == Kind.ERROR
+        else weights.dependency
+    )
     given.give_owner(symptom.component, symptom.host)
     given.give_dependencies(symptom.component, symptom.host, behind)
 
@@ -100,7 +125,9 @@ def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     # What is broken in a chain explains what did not happen behind it.
     for component, host in world.breaks:
         given.give(component, host, 1.0)
-    given.give_owner(symptom.component, None, weights.victim if world.breaks else 1.0)
+    given.give_owner(
+        symptom.component, None, weights.victim if world.breaks else 1.0
+    )
     given.give_dependencies(symptom.component, None, weights.behind_step)
     given.give(symptom.peer, None, weights.step_target)
     for carrier in symptom.carriers:
@@ -109,7 +136,11 @@ def share_step(symptom: Symptom, world: World, given: Shares) -> None:
 
 def share_reach(symptom: Symptom, world: World, given: Shares) -> None:
     """Share that a peer was not reached. If others reach it, the connection is cut, or the host that asks is wrong."""
-    parts = world.weights.ends if symptom.only_from_here else world.weights.unreached
+    parts = (
+        world.weights.ends
+        if symptom.only_from_here
+        else world.weights.unreached
+    )
     given.give(symptom.component, symptom.host, parts.own)
     given.give(symptom.peer, symptom.peer_host, parts.peer)
     connection = world.connection_of(symptom)
@@ -120,8 +151,16 @@ def share_reach(symptom: Symptom, world: World, given: Shares) -> None:
 def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
     """Share a failure at a peer: among the peer, the component that failed, the connection, and an earlier restart."""
     # What the library of a peer raises is an answer of the peer, unless it says more.
-    how = How.ERROR if symptom.answered and symptom.how in ANSWERED else symptom.how
-    parts = world.rejected_by(symptom) if how == How.DENIED else world.weights.parts[how]
+    how = (
+        How.ERROR
+        if symptom.answered and symptom.how in ANSWERED
+        else symptom.how
+    )
+    parts = (
+        world.rejected_by(symptom)
+        if how == How.DENIED
+        else world.weights.parts[how]
+    )
     for asker in world.askers_of(symptom):
         given.give_node(asker, parts.own)
     restart = world.restart_behind(symptom)
@@ -130,7 +169,9 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
         return
     peer_host = host_of_peer(symptom)
     given.give_owner(symptom.peer, peer_host, parts.peer)
-    given.give_dependencies(symptom.peer, peer_host, world.weights.dependency * parts.peer)
+    given.give_dependencies(
+        symptom.peer, peer_host, world.weights.dependency * parts.peer
+    )
     connection = world.connection_of(symptom)
     if connection in world.connections and symptom.how != How.ERROR:
         given.give_node(connection, 1.0)
@@ -138,7 +179,9 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
 
 def share_restart(symptom: Symptom, _world: World, given: Shares) -> None:
     """Give a restart itself: it weighs nothing, and is reported with the failures that it explains."""
-    given.give_node(Node(symptom.component, symptom.host, Suspect.RESTART), 1.0)
+    given.give_node(
+        Node(symptom.component, symptom.host, Suspect.RESTART), 1.0
+    )
 
 
 BY_KIND: dict[Kind, Callable[[Symptom, World, Shares], None]] = {

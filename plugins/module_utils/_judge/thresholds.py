@@ -47,17 +47,25 @@ def check_expressions(limits: Iterable[Limit]) -> None:
             jmespath.compile(limit["query"])
         except JMESPathError as exc:
             message = f"the threshold {limit['name']} has no valid query: {' '.join(str(exc).split())}"
-            raise StageError("invalid", message, resource=limit["name"], hint=hint) from None
+            raise StageError(
+                "invalid", message, resource=limit["name"], hint=hint
+            ) from None
         if limit.get("max") is None and limit.get("min") is None:
             message = f"the threshold {limit['name']} has neither max nor min"
-            raise StageError("invalid", message, resource=limit["name"], hint=hint)
+            raise StageError(
+                "invalid", message, resource=limit["name"], hint=hint
+            )
         for end in ("max", "min"):
             if not is_finite(limit.get(end) or 0):
                 message = f"the threshold {limit['name']} has the {end} {limit[end]}, which is no number"
-                raise StageError("invalid", message, resource=limit["name"], hint=hint)
+                raise StageError(
+                    "invalid", message, resource=limit["name"], hint=hint
+                )
 
 
-def apply_limits(limits: Iterable[Limit], record: Mapping[str, Any]) -> tuple[Threshold, ...]:
+def apply_limits(
+    limits: Iterable[Limit], record: Mapping[str, Any]
+) -> tuple[Threshold, ...]:
     """Return each limit with what it measured. record: plain JSON, which the queries are made for."""
     return tuple(apply_limit(limit, record) for limit in limits)
 
@@ -72,7 +80,11 @@ def apply_limit(limit: Limit, record: Mapping[str, Any]) -> Threshold:
     else:
         # A value that cannot be measured is not within its limits.
         is_number = is_finite(value)
-        problem = None if is_number else f"the query finds no number, but {value!r:.80}"
+        problem = (
+            None
+            if is_number
+            else f"the query finds no number, but {value!r:.80}"
+        )
         value = value if is_number else None
     problem = problem or beyond(value, least, most)
     return Threshold(
@@ -82,11 +94,15 @@ def apply_limit(limit: Limit, record: Mapping[str, Any]) -> Threshold:
         max=most,
         value=value,
         ok=problem is None,
-        text=f"{limit['name']}: {problem}" if problem else f"{limit['name']}: {value:g}",
+        text=f"{limit['name']}: {problem}"
+        if problem
+        else f"{limit['name']}: {value:g}",
     )
 
 
-def beyond(value: float, least: float | None, most: float | None) -> str | None:
+def beyond(
+    value: float, least: float | None, most: float | None
+) -> str | None:
     """Return how a value is not within its limits, or None."""
     if most is not None and value > most:
         return f"{value:g} is more than {most:g}"

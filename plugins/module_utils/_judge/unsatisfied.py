@@ -27,7 +27,11 @@ TRAFFIC = {
     "dhcp_logical": "DHCP requests",
     "metadata_logical": "requests for metadata",
 }
-SCHEDULER, CONDUCTOR, COMPUTE = "nova-scheduler", "nova-conductor", "nova-compute"
+SCHEDULER, CONDUCTOR, COMPUTE = (
+    "nova-scheduler",
+    "nova-conductor",
+    "nova-compute",
+)
 NO_HOST = "NoValidHost"
 PASSED_ON = "RescheduledException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
@@ -50,7 +54,12 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error):
         return without_zone(case)
-    explanation = unsupported(case) or insufficient(case) or cut_off(case) or explained(case, error)
+    explanation = (
+        unsupported(case)
+        or insufficient(case)
+        or cut_off(case)
+        or explained(case, error)
+    )
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -58,7 +67,11 @@ def of_case(case: Case) -> Explanation | None:
 
 def unmet(case: Case) -> Explanation | None:
     """Return what was asked for, where Nova found no host for it and nothing else is known; None if it found some."""
-    refusals = [error for error in case.record.known_errors if error.own and error.exception_class == NO_HOST]
+    refusals = [
+        error
+        for error in case.record.known_errors
+        if error.own and error.exception_class == NO_HOST
+    ]
     if case.stage.stage != StageName.BOOT or not refusals:
         return None
     filters = filters_of(case)
@@ -79,11 +92,19 @@ def explained(case: Case, error: Failure) -> Explanation | None:
     if sought == Sought.BACKEND:
         return explain_volume(capacity, case.record.known_agents)
     if sought == Sought.QUOTA:
-        return Explanation(Sought.QUOTA, Answer.SHORT, reason=with_numbers(refused.quota_in(error), capacity))
+        return Explanation(
+            Sought.QUOTA,
+            Answer.SHORT,
+            reason=with_numbers(refused.quota_in(error), capacity),
+        )
     if sought == Sought.SEGMENT:
-        return Explanation(Sought.SEGMENT, Answer.SHORT, reason=Reason(Shortage.SEGMENTS))
+        return Explanation(
+            Sought.SEGMENT, Answer.SHORT, reason=Reason(Shortage.SEGMENTS)
+        )
     if sought == Sought.ADDRESS:
-        return Explanation(Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity))
+        return Explanation(
+            Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity)
+        )
     return None
 
 
@@ -92,14 +113,24 @@ def unsupported(case: Case) -> Explanation | None:
 
     If the run chose the host, another one may do it.
     """
-    if case.stage.stage != StageName.BOOT or "requested_host" in case.stage.details:
+    if (
+        case.stage.stage != StageName.BOOT
+        or "requested_host" in case.stage.details
+    ):
         return None
     own = [error for error in case.record.known_errors if is_reason(error)]
     exception = sole({error.exception_class for error in own})
     hosts = sorted({error.host for error in own})
-    if exception not in UNSUPPORTED or (exception in IN_SETTINGS and len(hosts) == 1):
+    if exception not in UNSUPPORTED or (
+        exception in IN_SETTINGS and len(hosts) == 1
+    ):
         return None
-    reason = Reason(Shortage.UNSUPPORTED, UNSUPPORTED[exception], detail=", ".join(hosts), host=hosts[0])
+    reason = Reason(
+        Shortage.UNSUPPORTED,
+        UNSUPPORTED[exception],
+        detail=", ".join(hosts),
+        host=hosts[0],
+    )
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason)
 
 
@@ -121,7 +152,9 @@ def insufficient(case: Case) -> Explanation | None:
         return None
     flavor = case.stage.details.get("flavor") or {}
     reason = Reason(Shortage.INSUFFICIENT, detail="; ".join(words))
-    return Explanation(Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name"))
+    return Explanation(
+        Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name")
+    )
 
 
 def lacking(errors: Iterable[LoggedError]) -> list[str]:
@@ -148,7 +181,11 @@ def cut_off(case: Case) -> Explanation | None:
     if case.stage.stage not in (StageName.BOOT, StageName.METADATA):
         return None
     reason = set_down(case.record.instance) or denied(case)
-    return Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason) if reason else None
+    return (
+        Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason)
+        if reason
+        else None
+    )
 
 
 def set_down(instance: Instance | None) -> Reason | None:
@@ -172,7 +209,9 @@ def denied(case: Case) -> Reason | None:
     for chain in case.chains:
         link = chain.broken
         if link and link.code in TRAFFIC and is_default_drop(link.found):
-            return Reason(Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code])
+            return Reason(
+                Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code]
+            )
     return None
 
 
@@ -189,11 +228,19 @@ def without_zone(case: Case) -> Explanation:
     """Return what is wrong with the zone that was asked for: Nova refuses one without a host in service as well."""
     zone = requested_zone(case)
     if case.stage.stage == StageName.VOLUME:
-        return Explanation(Sought.BACKEND, Answer.SHORT, reason=Reason(Shortage.ZONE_UNKNOWN, zone))
+        return Explanation(
+            Sought.BACKEND,
+            Answer.SHORT,
+            reason=Reason(Shortage.ZONE_UNKNOWN, zone),
+        )
     explanation = explain(case.record.capacity or Capacity())
     if explanation.answer == Answer.SHORT:
         return explanation
-    return Explanation(Sought.HOST, Answer.SHORT, reason=Reason(Shortage.ZONE_UNAVAILABLE, zone))
+    return Explanation(
+        Sought.HOST,
+        Answer.SHORT,
+        reason=Reason(Shortage.ZONE_UNAVAILABLE, zone),
+    )
 
 
 def requested_zone(case: Case) -> str | None:
@@ -211,15 +258,29 @@ def with_numbers(quota: Reason, capacity: Capacity) -> Reason:
     """Return a quota with its numbers. Neutron's refusals have none, so it was asked which quotas leave no room."""
     if quota.capacity is not None:
         return quota
-    named = [use for use in capacity.quotas if quota.subject is None or quota.subject.startswith(use.name)]
+    named = [
+        use
+        for use in capacity.quotas
+        if quota.subject is None or quota.subject.startswith(use.name)
+    ]
     if not named:
         return quota
     use = named[0]
-    return replace(quota, subject=use.name, free=max(0, use.limit - use.used), capacity=use.limit)
+    return replace(
+        quota,
+        subject=use.name,
+        free=max(0, use.limit - use.used),
+        capacity=use.limit,
+    )
 
 
 def addresses(capacity: Capacity) -> Reason:
     use = capacity.addresses
     if use is None:
         return Reason(Shortage.ADDRESSES)
-    return Reason(Shortage.ADDRESSES, use.network, free=max(0, use.total - use.used), capacity=use.total)
+    return Reason(
+        Shortage.ADDRESSES,
+        use.network,
+        free=max(0, use.total - use.used),
+        capacity=use.total,
+    )

@@ -23,7 +23,11 @@ def by_run(symptoms: Iterable[Symptom], case: Case) -> list[Symptom]:
     if not left_out:
         return found
     taking_part = parts_of_flow(case) | with_own_failures(found)
-    return [symptom for symptom in found if not is_unused(symptom.component, left_out, taking_part)]
+    return [
+        symptom
+        for symptom in found
+        if not is_unused(symptom.component, left_out, taking_part)
+    ]
 
 
 def with_own_failures(symptoms: Iterable[Symptom]) -> set[str]:
@@ -31,11 +35,15 @@ def with_own_failures(symptoms: Iterable[Symptom]) -> set[str]:
     return {
         symptom.component
         for symptom in symptoms
-        if symptom.own and symptom.component and symptom.code is Code.LOGGED_FAILURE
+        if symptom.own
+        and symptom.component
+        and symptom.code is Code.LOGGED_FAILURE
     }
 
 
-def is_unused(component: str | None, left_out: set[str], taking_part: set[str]) -> bool:
+def is_unused(
+    component: str | None, left_out: set[str], taking_part: set[str]
+) -> bool:
     """Return whether a component works only for stages that the run left out, and for no step of its flow."""
     stages = set(entry_of(component).stages)
     return bool(stages) and stages <= left_out and component not in taking_part
@@ -45,7 +53,9 @@ def stages_left_out(case: Case) -> set[str]:
     """Return the stages that the run was not asked for; those behind the failed one might have been."""
     failed = STAGES.index(case.stage.stage)
     stages = case.record.stages
-    skipped = {stage.stage for stage in stages if stage.status is StageStatus.SKIPPED}
+    skipped = {
+        stage.stage for stage in stages if stage.status is StageStatus.SKIPPED
+    }
     return {stage.value for stage in skipped if STAGES.index(stage) < failed}
 
 

@@ -25,17 +25,30 @@ SUSPECTED = "suspected"
 def with_skipped(record: Record) -> tuple[Stage, ...]:
     """Return the stages in their order; each that did not run, because one failed before it, is marked as skipped."""
     failed = record.failed_stage
-    reason = f"the stage {failed.stage} failed before" if failed else "the run broke off before"
-    every = [*STAGES, *(stage.stage for stage in record.stages if stage.stage not in STAGES)]
-    return tuple(record.stage(name) or Stage.skipped(name, reason) for name in every)
+    reason = (
+        f"the stage {failed.stage} failed before"
+        if failed
+        else "the run broke off before"
+    )
+    every = [
+        *STAGES,
+        *(stage.stage for stage in record.stages if stage.stage not in STAGES),
+    ]
+    return tuple(
+        record.stage(name) or Stage.skipped(name, reason) for name in every
+    )
 
 
 def has_failed(record: Record) -> bool:
     """Return whether a stage has failed, or a host does not agree with the API."""
-    return record.failed_stage is not None or any(host.has_failed_check for host in record.hosts)
+    return record.failed_stage is not None or any(
+        host.has_failed_check for host in record.hosts
+    )
 
 
-def judge(record: Record, interruption: str | None = None, weights: Weights = WEIGHTS) -> Judgement:
+def judge(
+    record: Record, interruption: str | None = None, weights: Weights = WEIGHTS
+) -> Judgement:
     """Return the first thing that is not as it must be.
 
     interruption: why the run did not do all its work after the stages, with which it cannot pass; AFTER_STAGES if that
@@ -44,12 +57,21 @@ def judge(record: Record, interruption: str | None = None, weights: Weights = WE
     failed = record.failed_stage
     if failed is not None:
         return failure(record, failed, weights)
-    begun = {stage.stage for stage in record.stages if stage.started is not None}
+    begun = {
+        stage.stage for stage in record.stages if stage.started is not None
+    }
     missing = [name for name in STAGES if name not in begun]
     if missing:
-        return Judgement(Result.INCOMPLETE, Outcome.STAGE_MISSING, missing[0], interruption=interruption)
+        return Judgement(
+            Result.INCOMPLETE,
+            Outcome.STAGE_MISSING,
+            missing[0],
+            interruption=interruption,
+        )
     if interruption is not None:
-        return Judgement(Result.INCOMPLETE, Outcome.BROKE_OFF, interruption=interruption)
+        return Judgement(
+            Result.INCOMPLETE, Outcome.BROKE_OFF, interruption=interruption
+        )
     return flaw(record, weights) or Judgement(Result.PASS, Outcome.PASSED)
 
 
@@ -57,20 +79,30 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
     """Return the judgement on a stage that failed, with the finding about who broke it."""
     kind = failed.error.kind if failed.error else None
     if kind == INTERRUPTED:
-        return Judgement(Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed)
+        return Judgement(
+            Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed
+        )
     found = finding(record, weights)
-    is_explained = found is not None and (found.cause is not None or found.unsatisfied is not None)
+    is_explained = found is not None and (
+        found.cause is not None or found.unsatisfied is not None
+    )
     if kind == SUSPECTED and not is_explained:
         return flaw(record, weights) or cleared(record, failed)
-    return Judgement(Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found)
+    return Judgement(
+        Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found
+    )
 
 
 def cleared(record: Record, failed: Stage) -> Judgement:
     """Return the judgement on a stage that was suspected, and of which nothing shows a fault."""
-    is_examined = any(link.state is LinkState.HOLDS for link in record.known_links)
+    is_examined = any(
+        link.state is LinkState.HOLDS for link in record.known_links
+    )
     if is_examined:
         return Judgement(Result.PASS, Outcome.NOTHING_FOUND)
-    return Judgement(Result.INCOMPLETE, Outcome.NOT_EXAMINED, failed.stage, failed=failed)
+    return Judgement(
+        Result.INCOMPLETE, Outcome.NOT_EXAMINED, failed.stage, failed=failed
+    )
 
 
 def flaw(record: Record, weights: Weights) -> Judgement | None:
@@ -78,7 +110,12 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
     for host in record.hosts:
         if host.has_failed_check:
             found = finding_in_health(record, weights)
-            return Judgement(Result.FAIL, Outcome.CHECK_FAILED, host=host.host, finding=found)
+            return Judgement(
+                Result.FAIL,
+                Outcome.CHECK_FAILED,
+                host=host.host,
+                finding=found,
+            )
     if not all(limit.ok for limit in record.thresholds):
         return Judgement(Result.FAIL, Outcome.LIMIT_EXCEEDED)
     return failed_removal(record, weights) if record.leftovers else None
@@ -90,4 +127,11 @@ def failed_removal(record: Record, weights: Weights) -> Judgement:
     if removal is None or removal.status != StageStatus.FAILED:
         return Judgement(Result.FAIL, Outcome.LEFT)
     found = finding(record.as_removal, weights)
-    return Judgement(Result.FAIL, Outcome.NOT_REMOVED, StageName.REMOVAL, None, removal, found)
+    return Judgement(
+        Result.FAIL,
+        Outcome.NOT_REMOVED,
+        StageName.REMOVAL,
+        None,
+        removal,
+        found,
+    )

@@ -105,7 +105,9 @@ class Weights:
     named: float = 0.6
     strength: Mapping[Kind, float] = table(STRENGTH)
     faint: Mapping[tuple[Kind, How], float] = table(FAINT)
-    parts: Mapping[How | None, Parts] = field(default_factory=lambda: MappingProxyType(PARTS))
+    parts: Mapping[How | None, Parts] = field(
+        default_factory=lambda: MappingProxyType(PARTS)
+    )
     rejected_alone: Parts = REJECTED_ALONE
     rejected_all: Parts = REJECTED_ALL
 

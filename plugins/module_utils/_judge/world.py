@@ -58,11 +58,21 @@ class World:
         self.running_for = running_for(symptoms)
         self.rejected = rejected(symptoms)
         self.silent = of_kind(Kind.NOT_REPORTING, symptoms)
-        self.breaks = [symptom.place for symptom in of_kind(Kind.LINK, symptoms) if symptom.certain]
+        self.breaks = [
+            symptom.place
+            for symptom in of_kind(Kind.LINK, symptoms)
+            if symptom.certain
+        ]
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
         self.exonerated = exonerated(case) - halted
-        self.unwell = {symptom.component for symptom in symptoms if is_unwell(symptom)}
-        self.connections = {self.connection_of(one) for one in symptoms if is_cut(one) and self.askers_of(one)}
+        self.unwell = {
+            symptom.component for symptom in symptoms if is_unwell(symptom)
+        }
+        self.connections = {
+            self.connection_of(one)
+            for one in symptoms
+            if is_cut(one) and self.askers_of(one)
+        }
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}
         for symptom in filter(self.is_failure, symptoms):
@@ -72,7 +82,9 @@ class World:
         """Return whether the run failed at a peer. At one that says itself that it is unwell, all that fail count."""
         if symptom.kind == Kind.REACH:
             return True
-        return symptom.kind == Kind.FAILED_AT and (symptom.own or symptom.peer in self.unwell)
+        return symptom.kind == Kind.FAILED_AT and (
+            symptom.own or symptom.peer in self.unwell
+        )
 
     def note_failure(self, symptom: Symptom) -> None:
         own = self.nodes_of(symptom.component, symptom.host)
@@ -96,7 +108,9 @@ class World:
         found: Peers = {}
         for node in self.nodes_of(component, host):
             for other, peers in self.failed_at.items():
-                if other.component == node.component and (node.host is None or other.host in (None, node.host)):
+                if other.component == node.component and (
+                    node.host is None or other.host in (None, node.host)
+                ):
                     found.update(peers)
         return found
 
@@ -104,7 +118,10 @@ class World:
         """Return the restart of a peer that ended a connection of an older client; it is over since the run began."""
         if symptom.how not in ENDED:
             return None
-        runtimes = [self.running_for.get(client, math.inf) for client in self.askers_of(symptom)]
+        runtimes = [
+            self.running_for.get(client, math.inf)
+            for client in self.askers_of(symptom)
+        ]
         youngest = min(runtimes, default=math.inf)
         for peer in self.nodes_of(symptom.peer, symptom.peer_host):
             if self.running_for.get(peer, math.inf) < youngest:
@@ -123,17 +140,33 @@ class World:
         own, peer = symptom.component, symptom.peer
         if is_of_own_request(symptom):
             return self.nodes_of(own, symptom.host)
-        relayed_by = [] if peer in depends_on(own) else [name for name in called_by(own) if peer in depends_on(name)]
-        return self.nodes_of(relayed_by[0]) if len(relayed_by) == 1 else self.nodes_of(own, symptom.host)
+        relayed_by = (
+            []
+            if peer in depends_on(own)
+            else [name for name in called_by(own) if peer in depends_on(name)]
+        )
+        return (
+            self.nodes_of(relayed_by[0])
+            if len(relayed_by) == 1
+            else self.nodes_of(own, symptom.host)
+        )
 
     def rejected_by(self, symptom: Symptom) -> Parts:
         """Return how much of a rejection the peer explains, and how much who was rejected: by what others get."""
         callers = self.rejected.get(symptom.peer or "", set())
-        return self.weights.rejected_all if len(callers) > 1 else self.weights.rejected_alone
+        return (
+            self.weights.rejected_all
+            if len(callers) > 1
+            else self.weights.rejected_alone
+        )
 
     def shared_by(self, symptom: Symptom) -> list[str]:
         """Return what all services depend on that stopped to report in the same moment as one; none for one alone."""
-        together = [other for other in self.silent if is_near(symptom.since, other.since, self.weights.same_onset_s)]
+        together = [
+            other
+            for other in self.silent
+            if is_near(symptom.since, other.since, self.weights.same_onset_s)
+        ]
         if len({other.place for other in together}) <= 1:
             return []
         needed = [needs(other.component) for other in together]
@@ -147,15 +180,27 @@ class World:
 
     def is_elsewhere(self, component: str, host: str | None) -> bool:
         """Return whether a component lies beside other instances, and not beside this one."""
-        beside_others = host in self.places.get("nova-compute", ()) and host != self.host
-        return is_beside_instance(component) and self.host is not None and beside_others
+        beside_others = (
+            host in self.places.get("nova-compute", ()) and host != self.host
+        )
+        return (
+            is_beside_instance(component)
+            and self.host is not None
+            and beside_others
+        )
 
-    def nodes_of(self, component: str | None, host: str | None = None) -> list[Node]:
+    def nodes_of(
+        self, component: str | None, host: str | None = None
+    ) -> list[Node]:
         """Return the nodes of a name in a symptom: a name in a flow may stand for several components."""
         if component is None:
             return [Node(None, host)]
         names = stands_for(component)
-        return [Node(name, host or self.place_of(name)) for name in names if name not in self.not_here]
+        return [
+            Node(name, host or self.place_of(name))
+            for name in names
+            if name not in self.not_here
+        ]
 
 
 def of_kind(kind: Kind, symptoms: Sequence[Symptom]) -> list[Symptom]:
@@ -167,7 +212,11 @@ def exonerated(case: Case) -> set[tuple[str, str | None]]:
     breaks = list(filter(None, (walked.broken for walked in case.chains)))
     if not breaks:
         return set()
-    holding = {link.place for link in case.record.known_links if link.state is LinkState.HOLDS}
+    holding = {
+        link.place
+        for link in case.record.known_links
+        if link.state is LinkState.HOLDS
+    }
     return holding.difference(link.place for link in breaks)
 
 
@@ -184,7 +233,11 @@ def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
 def called_by(component: str | None) -> list[str]:
     """Return the components that one calls, over the queue or otherwise."""
     over_queue = answering_calls_of(project_of(component or ""))
-    return [name for name in dict.fromkeys([*depends_on(component), *over_queue]) if depends_on(name)]
+    return [
+        name
+        for name in dict.fromkeys([*depends_on(component), *over_queue])
+        if depends_on(name)
+    ]
 
 
 def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
@@ -192,7 +245,9 @@ def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
     callers: dict[str, set[str]] = {}
     for symptom in symptoms:
         if symptom.is_denied and symptom.peer and symptom.component:
-            callers.setdefault(symptom.peer, set()).add(project_of(symptom.component))
+            callers.setdefault(symptom.peer, set()).add(
+                project_of(symptom.component)
+            )
     return callers
 
 
@@ -202,7 +257,9 @@ def is_of_own_request(symptom: Symptom) -> bool:
 
 
 def is_near(one: float | None, other: float | None, seconds: float) -> bool:
-    return one is not None and other is not None and abs(one - other) <= seconds
+    return (
+        one is not None and other is not None and abs(one - other) <= seconds
+    )
 
 
 def needs(component: str | None) -> set[str]:
@@ -216,12 +273,19 @@ def needs(component: str | None) -> set[str]:
 
 def is_unwell(symptom: Symptom) -> bool:
     """Return whether a component shows itself that it cannot do its work."""
-    return symptom.kind == Kind.STATE or (symptom.kind == Kind.REPORT and symptom.how == How.ALARM)
+    return symptom.kind == Kind.STATE or (
+        symptom.kind == Kind.REPORT and symptom.how == How.ALARM
+    )
 
 
 def is_cut(symptom: Symptom) -> bool:
     """Return whether only this host does not reach a peer, or the peer does not let it in."""
-    is_kept_out = symptom.is_denied and symptom.own and symptom.certain and symptom.component != symptom.peer
+    is_kept_out = (
+        symptom.is_denied
+        and symptom.own
+        and symptom.certain
+        and symptom.component != symptom.peer
+    )
     return is_kept_out or is_cut_off(symptom)
 
 
@@ -234,10 +298,14 @@ def places_of(case: Case) -> dict[str, set[str]]:
     if case.record.diagnosis:
         for logs in case.record.known_logs:
             for source in logs.sources:
-                places.setdefault(writer_of(source.service), set()).add(logs.host)
+                places.setdefault(writer_of(source.service), set()).add(
+                    logs.host
+                )
     return places
 
 
 def host_of_peer(symptom: Symptom) -> str | None:
     """Return the host of a peer: its own, for one that each host has for itself."""
-    return symptom.host if is_beside_instance(symptom.peer) else symptom.peer_host
+    return (
+        symptom.host if is_beside_instance(symptom.peer) else symptom.peer_host
+    )

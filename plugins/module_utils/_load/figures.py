@@ -95,23 +95,34 @@ def level_of(level: Level) -> LoadLevel:
         seconds=rounded(took),
         per_minute=round(60 * len(passed) / took, 2) if took > 0 else None,
         provisioned=spread_of(outcome.provisioned_s for outcome in passed),
-        detection_delay=spread_of(outcome.detection_delay_s for outcome in level.outcomes),
-        breakdown=mean_breakdown(list(filter(None, (outcome.breakdown for outcome in passed)))),
-        components=means(list(filter(None, (outcome.components for outcome in passed)))),
+        detection_delay=spread_of(
+            outcome.detection_delay_s for outcome in level.outcomes
+        ),
+        breakdown=mean_breakdown(
+            list(filter(None, (outcome.breakdown for outcome in passed)))
+        ),
+        components=means(
+            list(filter(None, (outcome.components for outcome in passed)))
+        ),
     )
 
 
 def seconds_of(outcomes: Sequence[Outcome]) -> float:
     """Return the seconds from the first begin to the last removal."""
     begins = [outcome.run.started or 0.0 for outcome in outcomes]
-    ends = [began if outcome.removed is None else outcome.removed for began, outcome in zip(begins, outcomes)]
+    ends = [
+        began if outcome.removed is None else outcome.removed
+        for began, outcome in zip(begins, outcomes)
+    ]
     return max(ends) - min(begins)
 
 
 def mean_breakdown(breakdowns: Sequence[Breakdown]) -> Breakdown | None:
     if not breakdowns:
         return None
-    return Breakdown(**means([dataclasses.asdict(breakdown) for breakdown in breakdowns]))
+    return Breakdown(
+        **means([dataclasses.asdict(breakdown) for breakdown in breakdowns])
+    )
 
 
 def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
@@ -131,7 +142,11 @@ def stages_of(levels: Sequence[Level]) -> list[StageLevels]:
     for name in TIMED:
         spreads = tuple(level.stage(name) for level in levels)
         if any(spreads):
-            found.append(StageLevels(stage=name, levels=spreads, growth=growth_of(spreads)))
+            found.append(
+                StageLevels(
+                    stage=name, levels=spreads, growth=growth_of(spreads)
+                )
+            )
     return found
 
 
@@ -145,10 +160,14 @@ def steps_of(levels: Sequence[Level], labels: Labels) -> list[StepLevels]:
         spreads = tuple(level.step(name) for level in levels)
         if any(spreads):
             found.append(step_levels(name, spreads, labels))
-    return sorted(found, key=lambda step: last_spread(step.levels).p50_s, reverse=True)
+    return sorted(
+        found, key=lambda step: last_spread(step.levels).p50_s, reverse=True
+    )
 
 
-def step_levels(name: str, spreads: tuple[Spread | None, ...], labels: Labels) -> StepLevels:
+def step_levels(
+    name: str, spreads: tuple[Spread | None, ...], labels: Labels
+) -> StepLevels:
     flow, _space, step = name.partition(" ")
     label = labels.get((flow, step), NO_LABEL)
     return StepLevels(
@@ -183,20 +202,31 @@ def slowed_most(lowest: LoadLevel, level: LoadLevel) -> Bottleneck | None:
         before_s = lowest.components.get(name, 0.0)
         if now_s > BOTTLENECK_TIMES * before_s:
             slowed.append(Bottleneck(name, level.parallel, before_s, now_s))
-    return max(slowed, key=lambda each: each.now_s - each.before_s, default=None)
+    return max(
+        slowed, key=lambda each: each.now_s - each.before_s, default=None
+    )
 
 
 def saturation_point(levels: Iterable[LoadLevel]) -> SaturationPoint | None:
     """Return the level after which the throughput does not rise; None where that was not reached."""
     for level, higher in pairwise(levels):
-        if level.per_minute and (higher.per_minute or 0.0) < RAISES * level.per_minute:
-            return SaturationPoint(parallel=level.parallel, per_minute=level.per_minute)
+        if (
+            level.per_minute
+            and (higher.per_minute or 0.0) < RAISES * level.per_minute
+        ):
+            return SaturationPoint(
+                parallel=level.parallel, per_minute=level.per_minute
+            )
     return None
 
 
 def causes_of(runs: Iterable[LoadRun]) -> list[LoadCause]:
     """Return the runs that were begun and did not pass, by their cause, the most frequent first."""
-    failed = [run for run in runs if run.started is not None and run.result is not Result.PASS]
+    failed = [
+        run
+        for run in runs
+        if run.started is not None and run.result is not Result.PASS
+    ]
     causes = []
     for cause, group in by_cause(failed).items():
         causes.append(

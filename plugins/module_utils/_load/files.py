@@ -37,7 +37,10 @@ def directory_of(runs: str, load_id: str) -> str:
 
 
 def save(test: LoadTest, directory: str) -> None:
-    run.write_whole(os.path.join(directory, RECORD), json.dumps(codec.to_json(test), indent=1) + "\n")
+    run.write_whole(
+        os.path.join(directory, RECORD),
+        json.dumps(codec.to_json(test), indent=1) + "\n",
+    )
 
 
 def read(directory: str) -> LoadTest:
@@ -58,13 +61,30 @@ def begin(params: Params, check: bool) -> tuple[LoadTest, str, list[Target]]:
     plan.check_id(load_id)
     plan.check_rate(params["rate"])
     check_expressions(params["thresholds"])
-    levels = plan.levels_of(params["instances"], params["parallel"], params["ramp"])
+    levels = plan.levels_of(
+        params["instances"], params["parallel"], params["ramp"]
+    )
     preflight = checks_in(params)
     refuse_lack(preflight)
-    targets = plan.targets_of(load_id, params["instances"], levels, params["rate"])
-    planned = LoadPlan(instances=params["instances"], levels=tuple(levels), rate=params["rate"])
-    runs = [LoadRun(key=target.key, run_id=target.run_id, parallel=target.parallel) for target in targets]
-    test = load.new_load(load_id, connection.cloud_name(params), planned, [*map(not_begun, runs)], preflight)
+    targets = plan.targets_of(
+        load_id, params["instances"], levels, params["rate"]
+    )
+    planned = LoadPlan(
+        instances=params["instances"],
+        levels=tuple(levels),
+        rate=params["rate"],
+    )
+    runs = [
+        LoadRun(key=target.key, run_id=target.run_id, parallel=target.parallel)
+        for target in targets
+    ]
+    test = load.new_load(
+        load_id,
+        connection.cloud_name(params),
+        planned,
+        [*map(not_begun, runs)],
+        preflight,
+    )
     directory = directory_of(params["runs"], load_id)
     if not check:
         run.make_directory(directory, "load", load_id)
@@ -74,30 +94,56 @@ def begin(params: Params, check: bool) -> tuple[LoadTest, str, list[Target]]:
 
 def checks_in(params: Params) -> tuple[PreflightCheck, ...]:
     try:
-        checks: tuple[PreflightCheck, ...] = codec.from_json(Checks, params["checks"], "checks")
+        checks: tuple[PreflightCheck, ...] = codec.from_json(
+            Checks, params["checks"], "checks"
+        )
     except ValueError as exc:
-        raise StageError("invalid", f"the options do not make a load test: {exc}") from None
+        raise StageError(
+            "invalid", f"the options do not make a load test: {exc}"
+        ) from None
     return checks
 
 
 def refuse_lack(preflight: tuple[PreflightCheck, ...]) -> None:
     """Refuse a load test for which a quota is too small, or whose instances do not fit on the hosts."""
-    failed = [check for check in preflight if check.status is PreflightStatus.FAILED]
-    quotas = [check.reason for check in failed if check.kind is PreflightKind.QUOTA]
-    hosts = [check.reason for check in failed if check.kind is PreflightKind.CAPACITY]
+    failed = [
+        check for check in preflight if check.status is PreflightStatus.FAILED
+    ]
+    quotas = [
+        check.reason for check in failed if check.kind is PreflightKind.QUOTA
+    ]
+    hosts = [
+        check.reason
+        for check in failed
+        if check.kind is PreflightKind.CAPACITY
+    ]
     if quotas:
         hint = "Raise the quota, or lower stackproof_at_once or the ramp."
-        raise StageError("quota", f"the project has no room for this load test: {'; '.join(quotas)}", hint=hint)
+        raise StageError(
+            "quota",
+            f"the project has no room for this load test: {'; '.join(quotas)}",
+            hint=hint,
+        )
     if hosts:
-        hint = "Choose a smaller flavor, or lower stackproof_at_once or the ramp."
-        raise StageError("invalid", f"the cloud has no room for this load test: {'; '.join(hosts)}", hint=hint)
+        hint = (
+            "Choose a smaller flavor, or lower stackproof_at_once or the ramp."
+        )
+        raise StageError(
+            "invalid",
+            f"the cloud has no room for this load test: {'; '.join(hosts)}",
+            hint=hint,
+        )
 
 
 def so_far(directory: str) -> LoadTest:
     """Return a load test with the figures of all runs that were begun until now."""
     test, runs = read(directory), os.path.dirname(directory)
     outcomes = [outcome_in(each, runs) for each in test.runs]
-    begun = [os.path.join(runs, each.run.run_id) for each in outcomes if each.run.started is not None]
+    begun = [
+        os.path.join(runs, each.run.run_id)
+        for each in outcomes
+        if each.run.started is not None
+    ]
     return load.with_outcomes(test, outcomes, read_labels(begun))
 
 
@@ -107,7 +153,9 @@ def outcome_in(target: LoadRun, runs: str) -> Outcome:
     if not os.path.exists(os.path.join(directory, "run.json")):
         return Outcome(not_begun(target))
     try:
-        return load.outcome_of(target, run.read_record(directory), name_of(directory))
+        return load.outcome_of(
+            target, run.read_record(directory), name_of(directory)
+        )
     except (StageError, OSError) as exc:
         reason = explain(exc, f"reading {directory}")["message"]
     except MALFORMED as exc:
@@ -124,7 +172,10 @@ def stopped(directory: str) -> list[str]:
     folder = os.path.join(directory, LEVELS)
     if not os.path.isdir(folder):
         return []
-    reasons = [level_state(os.path.join(folder, name))[1] for name in sorted(os.listdir(folder), key=int)]
+    reasons = [
+        level_state(os.path.join(folder, name))[1]
+        for name in sorted(os.listdir(folder), key=int)
+    ]
     return list(filter(None, dict.fromkeys(reasons)))
 
 
@@ -148,8 +199,13 @@ def end(params: Params) -> tuple[LoadTest, str, bool]:
     if is_new:
         found = so_far(directory)
         begun = sum(each.started is not None for each in found.runs)
-        test = load.finish(found, params["thresholds"], overhead(begun), stopped(directory))
+        test = load.finish(
+            found, params["thresholds"], overhead(begun), stopped(directory)
+        )
         save(test, directory)
     if params["templates"]:
-        run.write_whole(os.path.join(directory, page.PAGE), page.render(test, params["templates"]))
+        run.write_whole(
+            os.path.join(directory, page.PAGE),
+            page.render(test, params["templates"]),
+        )
     return test, directory, is_new

@@ -12,7 +12,15 @@ from typing import Any
 
 from .._judge.thresholds import apply_limits
 from .._model import codec
-from .._model.load import SCHEMA, LoadCause, LoadPlan, LoadRun, LoadTest, LoadVerdict, Overhead
+from .._model.load import (
+    SCHEMA,
+    LoadCause,
+    LoadPlan,
+    LoadRun,
+    LoadTest,
+    LoadVerdict,
+    Overhead,
+)
 from .._model.record import Record, Threshold
 from .._model.sweep import PreflightCheck
 from .._model.words import Result, StageStatus
@@ -27,14 +35,21 @@ from .figures import Outcome
 NOT_BEGUN, UNREADABLE = "not_begun", "unreadable"
 MOST_LISTED = 3
 # The subjects of sentences about what is no component
-SUBJECTS = {path.CLIENT: "This machine", path.UNSEEN: "Something between unseen steps"}
+SUBJECTS = {
+    path.CLIENT: "This machine",
+    path.UNSEEN: "Something between unseen steps",
+}
 
 # A limit as the modules' option thresholds has it
 Limits = Sequence[Mapping[str, Any]]
 
 
 def new_load(
-    load_id: str, cloud: str | None, plan: LoadPlan, runs: Sequence[LoadRun], preflight: Sequence[PreflightCheck]
+    load_id: str,
+    cloud: str | None,
+    plan: LoadPlan,
+    runs: Sequence[LoadRun],
+    preflight: Sequence[PreflightCheck],
 ) -> LoadTest:
     """Return the record of a load test that begins."""
     return LoadTest(
@@ -45,7 +60,9 @@ def new_load(
         finished=None,
         duration_s=None,
         plan=plan,
-        verdict=LoadVerdict(Result.INCOMPLETE, "The load test has not finished."),
+        verdict=LoadVerdict(
+            Result.INCOMPLETE, "The load test has not finished."
+        ),
         preflight=tuple(preflight),
         runs=tuple(runs),
     )
@@ -53,13 +70,23 @@ def new_load(
 
 def without_run(run: LoadRun, reason: str, how: str) -> LoadRun:
     """Return an instance whose run has no record that could be read."""
-    return LoadRun(key=run.key, run_id=run.run_id, parallel=run.parallel, headline=reason, how=how)
+    return LoadRun(
+        key=run.key,
+        run_id=run.run_id,
+        parallel=run.parallel,
+        headline=reason,
+        how=how,
+    )
 
 
 def outcome_of(run: LoadRun, record: Record, directory: str) -> Outcome:
     """Return an instance with the figures of its run. directory: the name of the run's."""
     digest = digest_of(record, directory)
-    worked = [stage.finished for stage in record.stages if stage.status is StageStatus.OK]
+    worked = [
+        stage.finished
+        for stage in record.stages
+        if stage.status is StageStatus.OK
+    ]
     last = worked[-1] if worked else None
     # Runs are ended when all are through, so one that has gone well so far counts as passed until then.
     is_pass_so_far = record.finished is None and went_well(record)
@@ -77,7 +104,9 @@ def outcome_of(run: LoadRun, record: Record, directory: str) -> Outcome:
             started=record.started,
         ),
         removed=removed_at(record),
-        provisioned_s=rounded(last - record.started) if last is not None else None,
+        provisioned_s=rounded(last - record.started)
+        if last is not None
+        else None,
         detection_delay_s=path.detection_delay(record),
         stages=digest.stages,
         steps=digest.steps,
@@ -90,17 +119,25 @@ def removed_at(record: Record) -> float | None:
     """Return when all of a run was gone. A run that made nothing has no removal: it took until its last stage ended."""
     if record.removal and record.removal.finished is not None:
         return record.removal.finished
-    ends = [stage.finished for stage in record.stages if stage.finished is not None]
+    ends = [
+        stage.finished for stage in record.stages if stage.finished is not None
+    ]
     return max(ends, default=None)
 
 
 def went_well(record: Record) -> bool:
     """Return whether a run that has not ended yet has gone through all of its stages, and has removed all."""
-    done = [stage.stage for stage in record.stages if stage.status in (StageStatus.OK, StageStatus.SKIPPED)]
+    done = [
+        stage.stage
+        for stage in record.stages
+        if stage.status in (StageStatus.OK, StageStatus.SKIPPED)
+    ]
     return set(done) >= set(STAGES) and record.created == record.deleted
 
 
-def with_outcomes(test: LoadTest, outcomes: Sequence[Outcome], labels: Labels) -> LoadTest:
+def with_outcomes(
+    test: LoadTest, outcomes: Sequence[Outcome], labels: Labels
+) -> LoadTest:
     """Return a load test with the figures of its runs."""
     levels = figures.in_levels(outcomes)
     summed = tuple(map(figures.level_of, levels))
@@ -125,13 +162,27 @@ def thresholds_of(test: LoadTest, limits: Limits) -> tuple[Threshold, ...]:
 def broken(test: LoadTest, limits: Limits) -> list[str]:
     """Return the limits that do not hold for what is known of a load test so far. What is unknown breaks none."""
     thresholds = thresholds_of(test, limits)
-    return [threshold.text for threshold in thresholds if not threshold.ok and threshold.value is not None]
+    return [
+        threshold.text
+        for threshold in thresholds
+        if not threshold.ok and threshold.value is not None
+    ]
 
 
-def finish(test: LoadTest, limits: Limits, overhead: Overhead | None, stopped: Sequence[str]) -> LoadTest:
+def finish(
+    test: LoadTest,
+    limits: Limits,
+    overhead: Overhead | None,
+    stopped: Sequence[str],
+) -> LoadTest:
     """End a load test that has its figures, with the verdict on the whole. stopped: why levels were not begun."""
     finished = time.time()
-    ended = dataclasses.replace(test, finished=finished, duration_s=rounded(finished - test.started), overhead=overhead)
+    ended = dataclasses.replace(
+        test,
+        finished=finished,
+        duration_s=rounded(finished - test.started),
+        overhead=overhead,
+    )
     ended = dataclasses.replace(ended, thresholds=thresholds_of(ended, limits))
     return dataclasses.replace(ended, verdict=judge(ended, stopped))
 
@@ -160,7 +211,9 @@ def result_of(test: LoadTest) -> Result:
 
 
 def exceeded(test: LoadTest) -> list[str]:
-    return [threshold.text for threshold in test.thresholds if not threshold.ok]
+    return [
+        threshold.text for threshold in test.thresholds if not threshold.ok
+    ]
 
 
 def about_cause(cause: LoadCause) -> str:
@@ -176,7 +229,9 @@ def count(keys: Sequence[str]) -> str:
     return f"{len(keys)} instances" if len(keys) > 1 else "1 instance"
 
 
-def about_skipped(skipped: int, runs: int, stopped: Sequence[str]) -> list[str]:
+def about_skipped(
+    skipped: int, runs: int, stopped: Sequence[str]
+) -> list[str]:
     if not skipped:
         return []
     reason = f": {'; '.join(stopped)}" if stopped else ""
@@ -194,10 +249,18 @@ def about_bottleneck(test: LoadTest) -> list[str]:
         f" before {slowed.before_s:.1f} s."
     ]
     if slowed.component == path.UNSEEN:
-        sentences.append("The page of a run lists for each step what would show it.")
+        sentences.append(
+            "The page of a run lists for each step what would show it."
+        )
     return sentences
 
 
 def about_saturation(test: LoadTest) -> list[str]:
     point = test.saturation_point
-    return [f"Throughput peaks at {point.per_minute:g}/min with {point.parallel} in parallel."] if point else []
+    return (
+        [
+            f"Throughput peaks at {point.per_minute:g}/min with {point.parallel} in parallel."
+        ]
+        if point
+        else []
+    )

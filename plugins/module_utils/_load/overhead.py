@@ -20,7 +20,9 @@ def overhead(runs: int) -> Overhead | None:
     try:
         playbook = first_of_its_kind(os.getppid())
         processor_s = processor_of(playbook)
-        with open(f"/proc/{playbook}/status", encoding="ascii", errors="replace") as status:
+        with open(
+            f"/proc/{playbook}/status", encoding="ascii", errors="replace"
+        ) as status:
             peak = PEAK.search(status.read())
     except (OSError, ValueError, IndexError):
         return None
@@ -28,7 +30,9 @@ def overhead(runs: int) -> Overhead | None:
         return None
     return Overhead(
         processor_s=round(processor_s, 1),
-        processor_s_per_instance=round(processor_s / runs, 2) if runs else None,
+        processor_s_per_instance=round(processor_s / runs, 2)
+        if runs
+        else None,
         memory_mb=round(int(peak[1]) / 1024, 1),
     )
 
@@ -48,7 +52,9 @@ def command_of(process: int) -> bytes:
 
 def fields_of(process: int) -> list[str]:
     """Return the numbers of a process after its name, as proc(5) lists them from the state on."""
-    with open(f"/proc/{process}/stat", encoding="ascii", errors="replace") as stream:
+    with open(
+        f"/proc/{process}/stat", encoding="ascii", errors="replace"
+    ) as stream:
         return stream.read().rpartition(")")[2].split()
 
 

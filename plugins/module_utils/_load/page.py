@@ -10,7 +10,16 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .._model import codec
-from .._model.load import Breakdown, LoadCause, LoadLevel, LoadPlan, LoadTest, Spread, StageLevels, StepLevels
+from .._model.load import (
+    Breakdown,
+    LoadCause,
+    LoadLevel,
+    LoadPlan,
+    LoadTest,
+    Spread,
+    StageLevels,
+    StepLevels,
+)
 from .._model.sweep import PreflightCheck, PreflightStatus
 from .._record.words import clean
 from .._report import text
@@ -45,7 +54,12 @@ def view(test: LoadTest) -> dict[str, Any]:
     names = largest(stacked)
     links = {run.key: report_of(run.directory) for run in test.runs}
     return {
-        **frame.header(test.verdict.result, test.verdict.reason, test.started, test.duration_s),
+        **frame.header(
+            test.verdict.result,
+            test.verdict.reason,
+            test.started,
+            test.duration_s,
+        ),
         "load_id": test.load_id,
         "cloud": test.cloud or "no cloud",
         "plan": in_words(test.plan),
@@ -74,7 +88,9 @@ def report_of(directory: str | None) -> str | None:
     return f"../{directory}/{text.PAGE}" if directory else None
 
 
-def cause_view(cause: LoadCause, links: Mapping[str, str | None]) -> dict[str, Any]:
+def cause_view(
+    cause: LoadCause, links: Mapping[str, str | None]
+) -> dict[str, Any]:
     runs = [{"key": key, "href": links.get(key)} for key in cause.runs]
     return {**codec.to_json(cause), "runs": runs}
 
@@ -91,7 +107,9 @@ def level_view(level: LoadLevel) -> dict[str, Any]:
     }
 
 
-def breakdown_view(breakdown: Breakdown | None) -> dict[str, str | None] | None:
+def breakdown_view(
+    breakdown: Breakdown | None,
+) -> dict[str, str | None] | None:
     if breakdown is None:
         return None
     return {
@@ -105,7 +123,10 @@ def three(spread: Spread | None) -> list[str | None] | None:
     """Return median and percentiles in words; None if there are none."""
     if spread is None:
         return None
-    return [duration(seconds) for seconds in (spread.p50_s, spread.p95_s, spread.p99_s)]
+    return [
+        duration(seconds)
+        for seconds in (spread.p50_s, spread.p95_s, spread.p99_s)
+    ]
 
 
 def takes_time(step: StepLevels) -> bool:
@@ -114,7 +135,10 @@ def takes_time(step: StepLevels) -> bool:
 
 
 def timed_view(timed: StageLevels | StepLevels) -> dict[str, Any]:
-    return {"cells": [three(spread) for spread in timed.levels], "growth": timed.growth}
+    return {
+        "cells": [three(spread) for spread in timed.levels],
+        "growth": timed.growth,
+    }
 
 
 def stage_view(stage: StageLevels) -> dict[str, Any]:
@@ -122,11 +146,18 @@ def stage_view(stage: StageLevels) -> dict[str, Any]:
 
 
 def not_passed(checks: Sequence[PreflightCheck]) -> list[PreflightCheck]:
-    return [check for check in checks if check.status is not PreflightStatus.OK]
+    return [
+        check for check in checks if check.status is not PreflightStatus.OK
+    ]
 
 
 def step_view(step: StepLevels) -> dict[str, Any]:
-    words = {"flow": step.flow, "step": step.step, "message": step.message, "component": step.component}
+    words = {
+        "flow": step.flow,
+        "step": step.step,
+        "message": step.message,
+        "component": step.component,
+    }
     return {**timed_view(step), **words}
 
 
@@ -140,33 +171,74 @@ def largest(levels: Sequence[LoadLevel]) -> list[str]:
     return [*names[: COLOURS - 1], OTHERS] if len(names) > COLOURS else names
 
 
-def parts_of(level: LoadLevel, names: Sequence[str]) -> list[tuple[str, float]]:
+def parts_of(
+    level: LoadLevel, names: Sequence[str]
+) -> list[tuple[str, float]]:
     """Return the components of a level with their seconds; those that have no colour of their own are one."""
-    parts = [(name, level.components.get(name, 0.0)) for name in names if name != OTHERS]
+    parts = [
+        (name, level.components.get(name, 0.0))
+        for name in names
+        if name != OTHERS
+    ]
     if OTHERS in names:
-        rest = [seconds for name, seconds in level.components.items() if name not in names]
+        rest = [
+            seconds
+            for name, seconds in level.components.items()
+            if name not in names
+        ]
         parts.append((OTHERS, sum(rest)))
     return parts
 
 
 def chart(levels: Sequence[LoadLevel], names: Sequence[str]) -> str:
     """Return a bar for each level: for how many seconds a run waited for each component."""
-    svg = ElementTree.Element("svg", {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "class": "plot stacked", "role": "img"})
-    add(svg, "title", text="Seconds for which a run waited for each component, by the number of instances in parallel")
+    svg = ElementTree.Element(
+        "svg",
+        {
+            "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+            "class": "plot stacked",
+            "role": "img",
+        },
+    )
+    add(
+        svg,
+        "title",
+        text="Seconds for which a run waited for each component, by the number of instances in parallel",
+    )
     top = max(sum(level.components.values()) for level in levels) or 0.001
     wide = min(WIDEST, (WIDTH - LEFT - RIGHT) / len(levels))
     for number, level in enumerate(levels):
         x = LEFT + number * wide
         add_bar(svg, parts_of(level, names), (x, wide), top)
-        add(svg, "text", str(level.parallel), x=round(x + wide / 2, 1), y=HEIGHT - 14, **{"class": "middle"})
-    add(svg, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=HEIGHT - BOTTOM, y2=HEIGHT - BOTTOM, **{"class": "axis"})
+        add(
+            svg,
+            "text",
+            str(level.parallel),
+            x=round(x + wide / 2, 1),
+            y=HEIGHT - 14,
+            **{"class": "middle"},
+        )
+    add(
+        svg,
+        "line",
+        x1=LEFT,
+        x2=WIDTH - RIGHT,
+        y1=HEIGHT - BOTTOM,
+        y2=HEIGHT - BOTTOM,
+        **{"class": "axis"},
+    )
     add(svg, "text", duration(top), x=LEFT - 5, y=TOP + 8, **{"class": "left"})
     add(svg, "text", "0", x=LEFT - 5, y=HEIGHT - BOTTOM, **{"class": "left"})
     add(svg, "text", "in parallel", x=LEFT, y=HEIGHT - 2)
     return ElementTree.tostring(svg, encoding="unicode")
 
 
-def add_bar(svg: Svg, parts: Sequence[tuple[str, float]], place: tuple[float, float], top: float) -> None:
+def add_bar(
+    svg: Svg,
+    parts: Sequence[tuple[str, float]],
+    place: tuple[float, float],
+    top: float,
+) -> None:
     """Add the bar of a level. place: its left end and its width. top: the seconds of the highest bar."""
     x, wide = place
     low: float = HEIGHT - BOTTOM
@@ -175,6 +247,11 @@ def add_bar(svg: Svg, parts: Sequence[tuple[str, float]], place: tuple[float, fl
         if high < FLATTEST:
             continue
         low -= high
-        size = {"x": round(x + 3, 1), "width": round(wide - 6, 1), "y": round(low, 1), "height": round(high, 1)}
+        size = {
+            "x": round(x + 3, 1),
+            "width": round(wide - 6, 1),
+            "y": round(low, 1),
+            "height": round(high, 1),
+        }
         shape = add(svg, "rect", None, **size, **{"class": f"c{colour}"})
         add(shape, "title", text=clean(f"{name}: {duration(seconds)}"))

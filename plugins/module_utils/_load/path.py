@@ -62,8 +62,14 @@ class Path:
 
     def __init__(self, flow: FollowedFlow) -> None:
         self.steps = {step.id: step for step in flow.steps}
-        self.begins = {step.id: step.at for step in flow.steps if step.at is not None}
-        self.ends = {step.id: step.end for step in flow.steps if step.end is not None and step.at is not None}
+        self.begins = {
+            step.id: step.at for step in flow.steps if step.at is not None
+        }
+        self.ends = {
+            step.id: step.end
+            for step in flow.steps
+            if step.end is not None and step.at is not None
+        }
 
     def parts(self) -> list[Part]:
         """Return the parts of the path, the first one first. Together they are the whole time of the flow."""
@@ -84,9 +90,17 @@ class Path:
         for other in found:
             # A request that goes on while its effects begin was enough for them when it began.
             if self.begins[other] <= end:
-                reached[other] = self.ends[other] if self.ends[other] <= end else self.begins[other]
+                reached[other] = (
+                    self.ends[other]
+                    if self.ends[other] <= end
+                    else self.begins[other]
+                )
         if not reached:
-            reached = {other: ended for other, ended in self.ends.items() if ended < self.begins[name]}
+            reached = {
+                other: ended
+                for other, ended in self.ends.items()
+                if ended < self.begins[name]
+            }
             is_sure = is_sure and not self.steps[name].follows
         return *last_of(reached), is_sure
 
@@ -108,7 +122,9 @@ class Path:
                 todo += self.steps[name].follows
         return found, is_sure
 
-    def parts_of(self, step: Step, came: float, end: float, is_sure: bool) -> list[Part]:
+    def parts_of(
+        self, step: Step, came: float, end: float, is_sure: bool
+    ) -> list[Part]:
         """Return the seconds of a step itself, and those before it, by the moment at which it could begin."""
         begun = min(max(self.begins[step.id], came), end)
         is_taken = step.kind == TAKEN
@@ -131,7 +147,11 @@ def parts_of(record: Record) -> Iterator[Part]:
 
     What the run does in one flow is no time of its own in the others.
     """
-    paths = list(filter(None, (Path(flow).parts() for flow in record.flows if flow.judged)))
+    paths = list(
+        filter(
+            None, (Path(flow).parts() for flow in record.flows if flow.judged)
+        )
+    )
     spans = [(path[0].began, path[-1].ended) for path in paths]
     for path, own in zip(paths, spans):
         others = [span for span in spans if span != own]
@@ -141,8 +161,13 @@ def parts_of(record: Record) -> Iterator[Part]:
 
 def without(part: Part, spans: Sequence[Span]) -> Part:
     """Return a part without the seconds that are within some spans of time."""
-    inside = sum(max(0.0, min(ended, part.ended) - max(began, part.began)) for began, ended in spans)
-    return dataclasses.replace(part, began=min(part.began + inside, part.ended))
+    inside = sum(
+        max(0.0, min(ended, part.ended) - max(began, part.began))
+        for began, ended in spans
+    )
+    return dataclasses.replace(
+        part, began=min(part.began + inside, part.ended)
+    )
 
 
 def breakdown_of(record: Record) -> Breakdown | None:
@@ -150,18 +175,24 @@ def breakdown_of(record: Record) -> Breakdown | None:
     parts = list(parts_of(record))
     if not parts:
         return None
-    waits = chain.from_iterable(stage.waits for stage in record.stages_and_removal)
+    waits = chain.from_iterable(
+        stage.waits for stage in record.stages_and_removal
+    )
     polling = sum(wait.resolution_s or 0.0 for wait in waits)
     queued = sum(part.seconds for part in parts if part.kind is Kind.QUEUE)
     whole = sum(part.seconds for part in parts)
-    return Breakdown(queue=queued, work=max(0.0, whole - queued - polling), polling=polling)
+    return Breakdown(
+        queue=queued, work=max(0.0, whole - queued - polling), polling=polling
+    )
 
 
 def by_component(record: Record) -> dict[str, float]:
     """Return for each component the seconds that the run waited for it."""
     seconds: dict[str, float] = {}
     for part in parts_of(record):
-        seconds[part.component] = seconds.get(part.component, 0.0) + part.seconds
+        seconds[part.component] = (
+            seconds.get(part.component, 0.0) + part.seconds
+        )
     return seconds
 
 

@@ -40,23 +40,43 @@ def levels_of(instances: int, parallel: int, ramp: Sequence[int]) -> list[int]:
     for level in ramp:
         check_number("ramp", level)
     if sorted(set(ramp)) != [*ramp]:
-        raise StageError("invalid", f"the ramp {ramp} does not rise from level to level", resource="ramp")
+        raise StageError(
+            "invalid",
+            f"the ramp {ramp} does not rise from level to level",
+            resource="ramp",
+        )
     if ramp and ramp[-1] > instances:
         message = f"the ramp asks for {ramp[-1]} in parallel, and each level has {instances} instances"
-        raise StageError("invalid", message, resource="ramp", hint=f"Give stackproof_instances, {ramp[-1]} at least.")
+        raise StageError(
+            "invalid",
+            message,
+            resource="ramp",
+            hint=f"Give stackproof_instances, {ramp[-1]} at least.",
+        )
     if len(ramp) * instances > MOST:
-        raise StageError("invalid", f"{len(ramp)} levels of {instances} instances are more than {MOST} in all")
+        raise StageError(
+            "invalid",
+            f"{len(ramp)} levels of {instances} instances are more than {MOST} in all",
+        )
     return [*ramp] or [min(parallel, instances)]
 
 
 def check_number(name: str, number: int) -> None:
     if not 1 <= number <= MOST:
-        raise StageError("invalid", f"{name} cannot be {number}: a load test takes 1 to {MOST}", resource=name)
+        raise StageError(
+            "invalid",
+            f"{name} cannot be {number}: a load test takes 1 to {MOST}",
+            resource=name,
+        )
 
 
 def check_rate(rate: float | None) -> None:
     if rate is not None and not (is_finite(rate) and rate > 0):
-        raise StageError("invalid", f"rate cannot be {rate}: it is a number of instances per minute", resource="rate")
+        raise StageError(
+            "invalid",
+            f"rate cannot be {rate}: it is a number of instances per minute",
+            resource="rate",
+        )
 
 
 def check_id(load_id: str) -> None:
@@ -65,7 +85,9 @@ def check_id(load_id: str) -> None:
         raise StageError("invalid", message)
 
 
-def targets_of(load_id: str, instances: int, levels: Sequence[int], rate: float | None) -> list[Target]:
+def targets_of(
+    load_id: str, instances: int, levels: Sequence[int], rate: float | None
+) -> list[Target]:
     """Return each instance of each level. rate: how many begin in a minute; None for as fast as possible."""
     wide = len(str(instances * len(levels)))
     targets = []
@@ -74,5 +96,7 @@ def targets_of(load_id: str, instances: int, levels: Sequence[int], rate: float 
         for number in range(instances):
             key = f"{before + number + 1:0{wide}}"
             after_s = round(number * 60 / rate, 3) if rate else 0.0
-            targets.append(Target(key, f"{load_id}-{key}", level, before, after_s))
+            targets.append(
+                Target(key, f"{load_id}-{key}", level, before, after_s)
+            )
     return targets

@@ -9,11 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from .._model.capacity import Capacity, ComputeCapacity, Requested, RequestGroup
+from .._model.capacity import (
+    Capacity,
+    ComputeCapacity,
+    Requested,
+    RequestGroup,
+)
 from .._model.event import Event
 
 QUESTION = re.compile(r"/allocation_candidates\?(?P<query>.+)$")
-PARAMETER = re.compile(r"(?:root_)?(?P<kind>resources|required)(?P<suffix>[^=]*)=(?P<values>[^&]+)")
+PARAMETER = re.compile(
+    r"(?:root_)?(?P<kind>resources|required)(?P<suffix>[^=]*)=(?P<values>[^&]+)"
+)
 FORBIDDEN = "!"
 
 
@@ -23,7 +30,11 @@ def capacity_in(events: Iterable[Event]) -> Capacity | None:
     if not questions:
         return None
     requested = Requested(flavor="", groups=groups_in(questions[-1]["query"]))
-    return Capacity(compute=ComputeCapacity(requested, hosts=None)) if requested.resources else None
+    return (
+        Capacity(compute=ComputeCapacity(requested, hosts=None))
+        if requested.resources
+        else None
+    )
 
 
 def question_in(event: Event) -> re.Match[str] | None:
@@ -40,15 +51,22 @@ def groups_in(query: str) -> tuple[RequestGroup, ...]:
             resources[parameter["suffix"]] = amounts_in(values)
         else:
             traits.setdefault(parameter["suffix"], []).extend(values)
-    return tuple(group(suffix, amounts, traits.get(suffix, [])) for suffix, amounts in resources.items())
+    return tuple(
+        group(suffix, amounts, traits.get(suffix, []))
+        for suffix, amounts in resources.items()
+    )
 
 
 def amounts_in(values: Iterable[str]) -> dict[str, int]:
     pairs = [value.partition(":") for value in values]
-    return {name: int(amount) for name, _colon, amount in pairs if amount.isdigit()}
+    return {
+        name: int(amount) for name, _colon, amount in pairs if amount.isdigit()
+    }
 
 
-def group(suffix: str, amounts: Mapping[str, int], traits: Iterable[str]) -> RequestGroup:
+def group(
+    suffix: str, amounts: Mapping[str, int], traits: Iterable[str]
+) -> RequestGroup:
     required = [trait for trait in traits if not trait.startswith(FORBIDDEN)]
     forbidden = [trait[1:] for trait in traits if trait.startswith(FORBIDDEN)]
     return RequestGroup(suffix, amounts, tuple(required), tuple(forbidden))

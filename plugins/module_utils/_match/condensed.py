@@ -26,13 +26,19 @@ LEAST_CERTAIN_FIRST = (
 
 def condensed(flow: Flow, steps: Sequence[Step]) -> tuple[Step, ...]:
     by_id = {step.id: step for step in steps}
-    return tuple(condensed_step(definition, by_id) for definition in flow.steps)
+    return tuple(
+        condensed_step(definition, by_id) for definition in flow.steps
+    )
 
 
-def condensed_step(definition: StepDefinition, by_id: Mapping[str, Step]) -> Step:
+def condensed_step(
+    definition: StepDefinition, by_id: Mapping[str, Step]
+) -> Step:
     covered = [by_id[name] for name in definition.covers]
     statuses = {step.status for step in covered}
-    status = next(status for status in LEAST_CERTAIN_FIRST if status in statuses)
+    status = next(
+        status for status in LEAST_CERTAIN_FIRST if status in statuses
+    )
     return Step(
         definition.id,
         definition.source,

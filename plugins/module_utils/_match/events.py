@@ -44,7 +44,10 @@ def context_of(record: Record, reads: Reads) -> Context:
 
 def of_source(name: str, run: Context, reads: Reads) -> list[Event]:
     clocks = {host.host: host for host in run.record.hosts}
-    return [corrected(event, clocks.get(event.clock or "")) for event in SOURCES[name].events(run, dict(reads))]
+    return [
+        corrected(event, clocks.get(event.clock or ""))
+        for event in SOURCES[name].events(run, dict(reads))
+    ]
 
 
 def corrected(event: Event, clock: Host | None) -> Event:
@@ -67,7 +70,10 @@ def joined(events: list[Event]) -> list[Event]:
     A service that takes a message logs its id, and no id of the run; a reply does not name its request.
     """
     messages = Messages(events)
-    complete = [messages.completed(event) if is_message(event) else event for event in events]
+    complete = [
+        messages.completed(event) if is_message(event) else event
+        for event in events
+    ]
     return sorted(complete, key=lambda event: event.at)
 
 
@@ -104,5 +110,10 @@ class Messages:
             keys["message"] = [message]
         if message in self.ours and message in self.requests:
             keys["request"] = self.requests[message]
-        fields = {**event.fields, "method": event.get("method") or self.methods.get(message)}
-        return dataclasses.replace(event, keys=keys, fields=fields, text=words_of(event.kind, fields))
+        fields = {
+            **event.fields,
+            "method": event.get("method") or self.methods.get(message),
+        }
+        return dataclasses.replace(
+            event, keys=keys, fields=fields, text=words_of(event.kind, fields)
+        )

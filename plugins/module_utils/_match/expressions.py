@@ -38,13 +38,21 @@ def check(text: str, of_rule: bool = False) -> None:
     """
     try:
         flow_limits.check_expression(text)
-        expression = jmespath.compile(filled(text, defaultdict(lambda: SAMPLE)) if of_rule else text)
+        expression = jmespath.compile(
+            filled(text, defaultdict(lambda: SAMPLE)) if of_rule else text
+        )
         check_functions(expression.parsed)
         expression.search({})
     except JMESPathTypeError:
         pass  # an event may have the field that is missing here
     # Deeply nested parentheses exhaust the stack.
-    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError) as exc:
+    except (
+        JMESPathError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ) as exc:
         raise ExpressionError(str(exc)) from exc
 
 
@@ -53,7 +61,11 @@ def check_functions(node: dict[str, Any]) -> None:
     nodes = [node]
     while nodes:
         node = nodes.pop()
-        nodes += [child for child in node.get("children", ()) if isinstance(child, dict)]
+        nodes += [
+            child
+            for child in node.get("children", ())
+            if isinstance(child, dict)
+        ]
         if node["type"] == "function_expression":
             check_call(node["value"], len(node["children"]))
 
@@ -64,7 +76,9 @@ def check_call(name: str, given: int) -> None:
     signature = Functions.FUNCTION_TABLE[name]["signature"]
     takes_more = bool(signature) and signature[-1].get("variadic", False)
     if given < len(signature) or (given > len(signature) and not takes_more):
-        raise ValueError(f"{name}() takes {len(signature)} arguments{' or more' * takes_more}, not {given}")
+        raise ValueError(
+            f"{name}() takes {len(signature)} arguments{' or more' * takes_more}, not {given}"
+        )
 
 
 def names_in(text: str) -> set[str]:
@@ -82,7 +96,13 @@ def agrees(expression: Any, data: Any) -> Any:
     try:
         return expression.search(data)
     # JMESPath leaves some errors to Python: contains('text', `1`) is a TypeError, ceil() of infinity an OverflowError.
-    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError):
+    except (
+        JMESPathError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        RecursionError,
+    ):
         return None
 
 
@@ -97,7 +117,10 @@ def compiled(text: str, names: Mapping[str, str]) -> Any:
     So too where the expression has no way to write the name.
     """
     # A name stands between quotation marks, and may be anybody's text.
-    safe = {name: str(value).replace("\\", "\\\\").replace("'", "\\'") for name, value in names.items()}
+    safe = {
+        name: str(value).replace("\\", "\\\\").replace("'", "\\'")
+        for name, value in names.items()
+    }
     try:
         return jmespath.compile(filled(text, safe))
     except JMESPathError as exc:

@@ -20,7 +20,13 @@ except ImportError:
 
 from .._collect.logs.phrases import Pattern
 from .._model.flow import Part
-from .._model.flow_definition import Explanation, Flow, Phase, Rule, StepDefinition
+from .._model.flow_definition import (
+    Explanation,
+    Flow,
+    Phase,
+    Rule,
+    StepDefinition,
+)
 from .._model.words import Level, Since, StageName, View
 from .._record.errors import MALFORMED, StageError
 from . import expressions, flow_limits, flow_types, kept_data
@@ -42,7 +48,11 @@ T = TypeVar("T")
 
 class FlowError(StageError):
     def __init__(self, path: str, why: str) -> None:
-        super().__init__("config", f"the flow {path}: {why}", hint="docs/flows.md describes the format.")
+        super().__init__(
+            "config",
+            f"the flow {path}: {why}",
+            hint="docs/flows.md describes the format.",
+        )
 
 
 def fastest_loader() -> Any:
@@ -62,7 +72,10 @@ def load_flow(path: str) -> Flow:
     try:
         return flow_of(data)
     except MALFORMED as exc:
-        raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
+        raise FlowError(
+            path,
+            f"a part of it has an unknown form: {type(exc).__name__}: {exc}",
+        ) from exc
 
 
 @functools.cache
@@ -74,15 +87,22 @@ def data_of(path: str, above: tuple[str, ...]) -> Json:
     if isinstance(flow, dict) and "base" in flow:
         raise FlowError(path, "it has base, which is not known")
     if len(above) > MOST_ABOVE:
-        raise FlowError(path, f"it is the {len(above)}th of flows that extend each other")
+        raise FlowError(
+            path, f"it is the {len(above)}th of flows that extend each other"
+        )
     try:
         check_head(path, flow)
         if flow.get("extends"):
-            base = os.path.realpath(os.path.join(os.path.dirname(path), flow["extends"]))
+            base = os.path.realpath(
+                os.path.join(os.path.dirname(path), flow["extends"])
+            )
             flow = extended(data_of(base, (*above, path)), flow)
         check(path, flow)
     except MALFORMED as exc:
-        raise FlowError(path, f"a part of it has an unknown form: {type(exc).__name__}: {exc}") from exc
+        raise FlowError(
+            path,
+            f"a part of it has an unknown form: {type(exc).__name__}: {exc}",
+        ) from exc
     checked: Json = flow
     return checked
 
@@ -102,9 +122,19 @@ def values_of(text: str) -> Any:
 
 def extended(base: Json, more: Json) -> Json:
     """Return a flow on top of the one that it extends: its steps lie between the other's, or each sums up several."""
-    base = {name: value for name, value in base.items() if name not in NOT_INHERITED}
+    base = {
+        name: value
+        for name, value in base.items()
+        if name not in NOT_INHERITED
+    }
     steps = more.get("steps") or []
-    merged = {**base, **more, "lifelines": list(dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or [])]))}
+    merged = {
+        **base,
+        **more,
+        "lifelines": list(
+            dict.fromkeys([*base["lifelines"], *(more.get("lifelines") or [])])
+        ),
+    }
     if more.get("phases"):
         merged["phases"] = {**(base.get("phases") or {}), **more["phases"]}
     if any("covers" in step for step in steps):
@@ -118,13 +148,18 @@ def inserted(steps: list[Json], more: list[Json]) -> list[Json]:
     for step in more:
         ids = [str(other.get("id")) for other in merged]
         near = str(step.get("after", step.get("before")))
-        place = ids.index(near) + ("after" in step) if near in ids else len(merged)
+        place = (
+            ids.index(near) + ("after" in step) if near in ids else len(merged)
+        )
         merged.insert(place, dict(step))
     for step in more:
         followers = set(ids_in(step, "leads_to"))
         for other in merged:
             if str(other.get("id")) in followers:
-                other["follows"] = [*(other.get("follows") or ()), step.get("id")]
+                other["follows"] = [
+                    *(other.get("follows") or ()),
+                    step.get("id"),
+                ]
     return merged
 
 
@@ -142,7 +177,10 @@ def check(path: str, flow: Json) -> None:
     if lacking:
         raise FlowError(path, f"it lacks {', '.join(sorted(lacking))}")
     if len(flow["steps"]) > flow_limits.MOST_STEPS:
-        raise FlowError(path, f"it has {len(flow['steps'])} steps, and {flow_limits.MOST_STEPS} are the most")
+        raise FlowError(
+            path,
+            f"it has {len(flow['steps'])} steps, and {flow_limits.MOST_STEPS} are the most",
+        )
     check_expression(path, "counted", flow.get("counted", "@"))
     check_others(path, flow.get("others") or ())
     ids = {str(step["id"]) for step in flow["steps"] if "id" in step}
@@ -177,34 +215,58 @@ def check_steps(path: str, flow: Json, ids: set[str]) -> None:
 def check_phases(path: str, phases: dict[str, Json]) -> None:
     for name, meaning in phases.items():
         if set(meaning) - {"stage", "repeats"}:
-            raise FlowError(path, f"the phase {name} has keys other than stage and repeats")
+            raise FlowError(
+                path, f"the phase {name} has keys other than stage and repeats"
+            )
 
 
 def check_part(path: str, part: Json, ids: set[str]) -> None:
-    if {"name", "text", "starts"} - set(part) or ("ends" in part) == ("ends_first" in part):
-        raise FlowError(path, "a part needs name, text, starts, and either ends or ends_first")
-    named = ids_in(part, "starts") + ids_in(part, "ends") + ids_in(part, "ends_first")
+    if {"name", "text", "starts"} - set(part) or ("ends" in part) == (
+        "ends_first" in part
+    ):
+        raise FlowError(
+            path,
+            "a part needs name, text, starts, and either ends or ends_first",
+        )
+    named = (
+        ids_in(part, "starts")
+        + ids_in(part, "ends")
+        + ids_in(part, "ends_first")
+    )
     check_names(path, f"the part {part['name']} names", named, ids)
 
 
-def check_names(path: str, where: str, names: Iterable[str], ids: set[str]) -> None:
+def check_names(
+    path: str, where: str, names: Iterable[str], ids: set[str]
+) -> None:
     unknown = set(names) - ids
     if unknown:
-        raise FlowError(path, f"{where} {', '.join(sorted(unknown))}, which are not steps")
+        raise FlowError(
+            path, f"{where} {', '.join(sorted(unknown))}, which are not steps"
+        )
 
 
 def check_order(path: str, steps: list[Json]) -> None:
     """Refuse steps that follow each other in a circle: none of them would ever be owed."""
     waiting = {str(step["id"]): set(ids_in(step, "follows")) for step in steps}
     while waiting:
-        ready = [name for name, before in waiting.items() if not before & waiting.keys()]
+        ready = [
+            name
+            for name, before in waiting.items()
+            if not before & waiting.keys()
+        ]
         if not ready:
-            raise FlowError(path, f"the steps {', '.join(waiting)} follow each other in a circle")
+            raise FlowError(
+                path,
+                f"the steps {', '.join(waiting)} follow each other in a circle",
+            )
         for name in ready:
             del waiting[name]
 
 
-def check_step(path: str, where: str, step: Json, flow: Json, ids: set[str]) -> None:
+def check_step(
+    path: str, where: str, step: Json, flow: Json, ids: set[str]
+) -> None:
     check_keys(path, where, step)
     check_ends(path, where, step, flow["lifelines"])
     check_covers(path, where, step, flow, ids)
@@ -215,68 +277,103 @@ def check_step(path: str, where: str, step: Json, flow: Json, ids: set[str]) -> 
 
 def check_keys(path: str, where: str, step: Json) -> None:
     if {"id", "source", "target", "message", "kind"} - set(step):
-        raise FlowError(path, f"{where} needs id, source, target, message and kind")
+        raise FlowError(
+            path, f"{where} needs id, source, target, message and kind"
+        )
     unknown = unknown_keys(step, flow_types.STEP)
     if unknown:
-        raise FlowError(path, f"{where} has {', '.join(unknown)}, which is not known")
+        raise FlowError(
+            path, f"{where} has {', '.join(unknown)}, which is not known"
+        )
 
 
-def check_ends(path: str, where: str, step: Json, lifelines: list[str]) -> None:
+def check_ends(
+    path: str, where: str, step: Json, lifelines: list[str]
+) -> None:
     for end in ("source", "target", "responsible"):
         if end in step and step[end] not in lifelines:
             raise FlowError(path, f"{where}: {step[end]} is not a lifeline")
 
 
-def check_covers(path: str, where: str, step: Json, flow: Json, ids: set[str]) -> None:
+def check_covers(
+    path: str, where: str, step: Json, flow: Json, ids: set[str]
+) -> None:
     if "base" in flow and not step.get("covers"):
-        raise FlowError(path, f"{where} needs covers, as other steps of the flow have it")
-    coverable = {str(other["id"]) for other in flow["base"]["steps"]} if "base" in flow else ids
+        raise FlowError(
+            path, f"{where} needs covers, as other steps of the flow have it"
+        )
+    coverable = (
+        {str(other["id"]) for other in flow["base"]["steps"]}
+        if "base" in flow
+        else ids
+    )
     check_names(path, f"{where} covers", ids_in(step, "covers"), coverable)
 
 
 def check_neighbours(path: str, where: str, step: Json, ids: set[str]) -> None:
     """Refuse a step that is placed by others which the flow does not have."""
     for name in ("follows", "leads_to"):
-        check_names(path, f"{where} {name.replace('_', ' ')}", ids_in(step, name), ids)
+        check_names(
+            path, f"{where} {name.replace('_', ' ')}", ids_in(step, name), ids
+        )
     for name in ("after", "before"):
         if name in step and str(step[name]) not in ids:
-            raise FlowError(path, f"{where} comes {name} {step[name]}, which is not a step")
+            raise FlowError(
+                path, f"{where} comes {name} {step[name]}, which is not a step"
+            )
 
 
 def check_references(path: str, where: str, step: Json, flow: Json) -> None:
     """Refuse keys that refer to the steps of another flow if there is none."""
     refers = sorted(set(step) & OF_ANOTHER)
     if refers and not flow.get("extends"):
-        raise FlowError(path, f"{where} has {', '.join(refers)}, but the flow does not extend another")
+        raise FlowError(
+            path,
+            f"{where} has {', '.join(refers)}, but the flow does not extend another",
+        )
 
 
-def unknown_keys(values: dict[Any, Any], kinds: dict[str, flow_types.Kind]) -> list[str]:
+def unknown_keys(
+    values: dict[Any, Any], kinds: dict[str, flow_types.Kind]
+) -> list[str]:
     # YAML takes any scalar for a key.
     return sorted(str(key) for key in values if key not in kinds)
 
 
-def check_expression(path: str, where: str, text: str, of_rule: bool = False) -> None:
+def check_expression(
+    path: str, where: str, text: str, of_rule: bool = False
+) -> None:
     try:
         expressions.check(text, of_rule)
     except expressions.ExpressionError as exc:
-        raise FlowError(path, f"{where} has an expression that is not understood: {exc}") from exc
+        raise FlowError(
+            path, f"{where} has an expression that is not understood: {exc}"
+        ) from exc
 
 
 def check_rule(path: str, where: str, rule: Json, ids: set[str]) -> None:
     unknown = unknown_keys(rule, flow_types.RULE)
     if unknown:
-        raise FlowError(path, f"{where} has a rule with {', '.join(unknown)}, which is not known")
+        raise FlowError(
+            path,
+            f"{where} has a rule with {', '.join(unknown)}, which is not known",
+        )
     if "source" not in rule or "service" not in rule:
         raise FlowError(path, f"{where} has a rule without source and service")
     named = [str(step) for step in rule.get("within", ()) if step is not None]
     missing = [step for step in named if step not in ids]
     if missing:
-        raise FlowError(path, f"{where} has a rule within {', '.join(missing)}, which are not steps")
+        raise FlowError(
+            path,
+            f"{where} has a rule within {', '.join(missing)}, which are not steps",
+        )
     check_expression(path, where, rule.get("where", "@"), of_rule=True)
     try:
         Pattern(rule.get("says", ""))
     except StageError as exc:
-        raise FlowError(path, f"{where} has a rule that is not understood: {exc}") from exc
+        raise FlowError(
+            path, f"{where} has a rule that is not understood: {exc}"
+        ) from exc
 
 
 def rules_in(step: Json) -> Iterator[Json]:
@@ -301,9 +398,15 @@ def flow_of(data: Json) -> Flow:
         shown_when=given.get("shown_when"),
         counted=given.get("counted"),
         exclusive=given.get("exclusive", False),
-        phases={name: phase_of(phase) for name, phase in given.get("phases", {}).items()},
+        phases={
+            name: phase_of(phase)
+            for name, phase in given.get("phases", {}).items()
+        },
         parts=tuple(part_of(part) for part in given.get("parts", ())),
-        others=tuple(Explanation(rule["where"], rule["reason"]) for rule in given.get("others", ())),
+        others=tuple(
+            Explanation(rule["where"], rule["reason"])
+            for rule in given.get("others", ())
+        ),
         base=made(flow_of, given.get("base")),
         extends=given.get("extends"),
     )
@@ -319,7 +422,13 @@ def phase_of(data: Json) -> Phase:
 
 
 def part_of(data: Json) -> Part:
-    return Part(data["name"], data["text"], ids_in(data, "starts"), ids_in(data, "ends"), ids_in(data, "ends_first"))
+    return Part(
+        data["name"],
+        data["text"],
+        ids_in(data, "starts"),
+        ids_in(data, "ends"),
+        ids_in(data, "ends_first"),
+    )
 
 
 def ids_in(data: Json, name: str) -> tuple[str, ...]:
@@ -328,7 +437,9 @@ def ids_in(data: Json, name: str) -> tuple[str, ...]:
 
 def step_of(data: Json) -> StepDefinition:
     names = ("phase", "today", "when", "unless", "instead", "otherwise")
-    texts: Json = {name: data[name] for name in names if data.get(name) is not None}
+    texts: Json = {
+        name: data[name] for name in names if data.get(name) is not None
+    }
     return StepDefinition(
         id=str(data["id"]),
         source=data["source"],
@@ -351,7 +462,9 @@ def step_of(data: Json) -> StepDefinition:
 def rule_of(data: Json) -> Rule:
     given = dict(data)
     within, level = given.pop("within", None), given.pop("level", None)
-    return Rule(**given, within=made(ends_of, within), level=made(Level, level))
+    return Rule(
+        **given, within=made(ends_of, within), level=made(Level, level)
+    )
 
 
 def ends_of(within: list[Any]) -> tuple[str | None, str | None]:

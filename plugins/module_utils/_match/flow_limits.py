@@ -38,7 +38,9 @@ def check_shape(text: str, loader: Any) -> None:
         line = event.start_mark.line + 1 if event.start_mark else 0
         shape.add(event, line)
         if sum(shape.weights) > MOST_VALUES:
-            raise ValueError(f"line {line}: more than {MOST_VALUES} values, with what aliases stand for")
+            raise ValueError(
+                f"line {line}: more than {MOST_VALUES} values, with what aliases stand for"
+            )
 
 
 class Shape:
@@ -65,7 +67,9 @@ class Shape:
 
     def _add_alias(self, name: str | None, line: int) -> None:
         if name not in self._known:
-            raise ValueError(f"line {line} has the alias *{name} for what is not whole before it")
+            raise ValueError(
+                f"line {line} has the alias *{name} for what is not whole before it"
+            )
         self.weights[-1] += self._known[name]
 
     def _add(self, name: str | None, weight: int) -> None:
@@ -76,9 +80,13 @@ class Shape:
         self.weights.append(1)
         self._names.append(name)
         if len(self.weights) > DEEPEST:
-            raise ValueError(f"line {line} lies more than {DEEPEST} levels deep")
+            raise ValueError(
+                f"line {line} lies more than {DEEPEST} levels deep"
+            )
 
 
 def check_expression(text: str) -> None:
     if len(text) > LONGEST_EXPRESSION:
-        raise ValueError(f"an expression of {len(text)} characters, and {LONGEST_EXPRESSION} are the most")
+        raise ValueError(
+            f"an expression of {len(text)} characters, and {LONGEST_EXPRESSION} are the most"
+        )

@@ -20,7 +20,10 @@ from . import flow
 REMOVAL = {"removal": {"type": "bool", "default": False}}
 
 
-def main(options: dict[str, Any], act: Callable[[run.Run, list[Flow], AnsibleModule], dict[str, Any]]) -> None:
+def main(
+    options: dict[str, Any],
+    act: Callable[[run.Run, list[Flow], AnsibleModule], dict[str, Any]],
+) -> None:
     """Run act(run, flows, module) and exit with its result."""
     module = AnsibleModule(
         argument_spec={

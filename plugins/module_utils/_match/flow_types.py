@@ -48,19 +48,31 @@ def is_id(value: Any) -> bool:
 
 
 def is_interval(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(end is None or is_id(end) for end in value)
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(end is None or is_id(end) for end in value)
+    )
 
 
 def are_numbers(value: Any) -> bool:
     if not isinstance(value, dict):
         return False
-    lists = (inner if isinstance(inner, list) else [inner] for inner in value.values())
+    lists = (
+        inner if isinstance(inner, list) else [inner]
+        for inner in value.values()
+    )
     return all(map(is_id, chain.from_iterable(lists)))
 
 
 def list_of(accepts: Callable[[Any], bool], words: str) -> Kind:
     """Return the kind of a list. Whoever leaves it empty in YAML writes a null, which is no mistake."""
-    return optional(Kind(f"a list of {words}", lambda value: isinstance(value, list) and all(map(accepts, value))))
+    return optional(
+        Kind(
+            f"a list of {words}",
+            lambda value: isinstance(value, list) and all(map(accepts, value)),
+        )
+    )
 
 
 def one_of(*choices: Any) -> Kind:
@@ -68,13 +80,22 @@ def one_of(*choices: Any) -> Kind:
     words = f"{', '.join(others)} or {last}"
     # 1 equals True and 1.0.
     return Kind(
-        words, lambda value: any(type(value) is type(choice) and value == choice for choice in choices), choices
+        words,
+        lambda value: any(
+            type(value) is type(choice) and value == choice
+            for choice in choices
+        ),
+        choices,
     )
 
 
 def optional(kind: Kind) -> Kind:
     """Return the kind of a value that may be null, as if its key were not there."""
-    return Kind(kind.words, lambda value: value is None or kind.accepts(value), kind.choices)
+    return Kind(
+        kind.words,
+        lambda value: value is None or kind.accepts(value),
+        kind.choices,
+    )
 
 
 def is_dictionary(value: Any) -> bool:
@@ -92,7 +113,10 @@ FLOW = {
     "name": TEXT,
     "title": TEXT,
     "extends": optional(TEXT),
-    "lifelines": Kind("a list of texts", lambda value: isinstance(value, list) and all(map(is_text, value))),
+    "lifelines": Kind(
+        "a list of texts",
+        lambda value: isinstance(value, list) and all(map(is_text, value)),
+    ),
     "stage": optional(STAGE),
     "judged": optional(FLAG),
     "shown_as": optional(one_of(*PLACES)),
@@ -102,7 +126,10 @@ FLOW = {
     "phases": optional(
         Kind(
             "a dictionary of dictionaries",
-            lambda value: is_dictionary(value) and all(map(is_dictionary, value.values())),
+            lambda value: (
+                is_dictionary(value)
+                and all(map(is_dictionary, value.values()))
+            ),
         )
     ),
     "parts": list_of(is_dictionary, "dictionaries"),
@@ -110,7 +137,13 @@ FLOW = {
     "steps": Kind("a list of steps", lambda value: isinstance(value, list)),
 }
 PHASE = {"stage": optional(STAGE), "repeats": optional(FLAG)}
-PART = {"name": TEXT, "text": TEXT, "starts": IDS, "ends": IDS, "ends_first": IDS}
+PART = {
+    "name": TEXT,
+    "text": TEXT,
+    "starts": IDS,
+    "ends": IDS,
+    "ends_first": IDS,
+}
 OTHER = {"where": TEXT, "reason": TEXT}
 STEP = {
     "id": ID,
@@ -120,7 +153,12 @@ STEP = {
     "responsible": TEXT,
     "message": TEXT,
     "kind": TEXT,
-    "numbers": optional(Kind("a dictionary of whole numbers, texts and lists of them", are_numbers)),
+    "numbers": optional(
+        Kind(
+            "a dictionary of whole numbers, texts and lists of them",
+            are_numbers,
+        )
+    ),
     "became": optional(one_of("same", "changed", "gone", "cached", "new")),
     "today": optional(TEXT),
     "when": TEXT,
@@ -141,11 +179,24 @@ STEP = {
 RULE = {
     "source": one_of(*SOURCES),
     "service": TEXT,
-    "kind": one_of("http", "rpc", "line", "state", "fact", "server_event", "console", "dhcp", "db", "span"),
+    "kind": one_of(
+        "http",
+        "rpc",
+        "line",
+        "state",
+        "fact",
+        "server_event",
+        "console",
+        "dhcp",
+        "db",
+        "span",
+    ),
     "where": TEXT,
     "says": TEXT,
     "window": TEXT,
-    "within": Kind("a list of two steps, either of which may be null", is_interval),
+    "within": Kind(
+        "a list of two steps, either of which may be null", is_interval
+    ),
     "needs": TEXT,
     "pick": one_of("first", "last"),
     "edge": one_of("end", "later"),
@@ -180,10 +231,14 @@ def problems_of_step(number: int, step: Any) -> Iterator[str]:
     yield from wrong_values(f"{where}: ", step, STEP)
     for part in PARTS:
         for place, rule in enumerate(step.get(part) or (), 1):
-            yield from wrong_values(f"{where}, rule {place} of {part}: ", rule, RULE)
+            yield from wrong_values(
+                f"{where}, rule {place} of {part}: ", rule, RULE
+            )
 
 
-def wrong_values(where: str, values: Mapping[str, Any], kinds: Mapping[str, Kind]) -> Iterator[str]:
+def wrong_values(
+    where: str, values: Mapping[str, Any], kinds: Mapping[str, Kind]
+) -> Iterator[str]:
     """Return a sentence for each value of a wrong type. Keys that are not known or missing are found later."""
     for name, kind in kinds.items():
         if name in values and not kind.accepts(values[name]):

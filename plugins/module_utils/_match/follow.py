@@ -41,7 +41,9 @@ TIDYING = 5
 # The time in which an operation that has ended still shows in logs, in seconds
 SETTLING = 60
 # The fields of events.jsonl that only some events have
-FIELDS = sorted(set(chain.from_iterable(source.fields for source in SOURCES.values())))
+FIELDS = sorted(
+    set(chain.from_iterable(source.fields for source in SOURCES.values()))
+)
 
 
 def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
@@ -51,13 +53,23 @@ def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
     texts = texts_in_logs(own_flows)
-    in_logs = wanted_in_logs(keys_of(record), texts, begin_of_logs(record), end_of_logs(record), looks_back(own_flows))
+    in_logs = wanted_in_logs(
+        keys_of(record),
+        texts,
+        begin_of_logs(record),
+        end_of_logs(record),
+        looks_back(own_flows),
+    )
     return {**by_sources, **in_logs}
 
 
 def begin_of_logs(record: Record) -> float:
     """Return from when on logs are read: the begin of the run, or the time that was given with an operation."""
-    return record.operation.range(record.started)[0] if record.operation else record.started
+    return (
+        record.operation.range(record.started)[0]
+        if record.operation
+        else record.started
+    )
 
 
 def end_of_logs(record: Record) -> float:
@@ -66,14 +78,23 @@ def end_of_logs(record: Record) -> float:
     if operation is None:
         return asked
     # One that is under way ends when it was asked about, and its logs are read a moment later.
-    return min(asked, operation.end + SETTLING if operation.until is None else operation.until)
+    return min(
+        asked,
+        operation.end + SETTLING
+        if operation.until is None
+        else operation.until,
+    )
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
     """Return the flows of a run, or those of its removal. All of a run are about how something is made."""
     if record.operation and record.operation.action != CREATED:
         return []
-    return [flow for flow in flows if (flow.stage is StageName.REMOVAL) == record.is_removal]
+    return [
+        flow
+        for flow in flows
+        if (flow.stage is StageName.REMOVAL) == record.is_removal
+    ]
 
 
 def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
@@ -81,7 +102,11 @@ def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
     began = record.started
     of_removal = record.is_removal
     # Agents still tidy up when the API has nothing more to remove.
-    ending = [event for event in events if of_removal or event.source in ("api", "host")]
+    ending = [
+        event
+        for event in events
+        if of_removal or event.source in ("api", "host")
+    ]
     return Scope(
         names=names_of(record),
         facts=facts_of(record),
@@ -102,7 +127,11 @@ def links_in(record: Record) -> dict[str, Link]:
     found: dict[str, Link] = {}
     for walked in record.known_chains:
         first = walked.broken
-        known = [link for link in walked.links if link.state is LinkState.HOLDS or link is first]
+        known = [
+            link
+            for link in walked.links
+            if link.state is LinkState.HOLDS or link is first
+        ]
         found.update({link.code: link for link in known})
     return found
 
@@ -112,13 +141,20 @@ def settled_at(record: Record) -> float:
 
     The logs of a removal are read as soon as the API has nothing more to remove.
     """
-    if record.is_removal and record.removal and record.removal.finished is not None:
+    if (
+        record.is_removal
+        and record.removal
+        and record.removal.finished is not None
+    ):
         return record.removal.finished - TIDYING
     return math.inf
 
 
 def follow(
-    record: Record, flows: Iterable[Flow], reads: Reads, scope_of: ScopeOf = scope_of
+    record: Record,
+    flows: Iterable[Flow],
+    reads: Reads,
+    scope_of: ScopeOf = scope_of,
 ) -> tuple[list[FollowedFlow], list[Event]]:
     """Return the flows with what became of their steps, and all events.
 
@@ -129,17 +165,27 @@ def follow(
 
 
 def steps_by(
-    events: Sequence[Event], record: Record, flows: Iterable[Flow], reads: Reads, scope_of: ScopeOf = scope_of
+    events: Sequence[Event],
+    record: Record,
+    flows: Iterable[Flow],
+    reads: Reads,
+    scope_of: ScopeOf = scope_of,
 ) -> list[FollowedFlow]:
     """Return the flows with what became of their steps, by events that are known."""
-    return followed(flows_of(record, flows), Matcher(events, scope_of(record, events, reads)))
+    return followed(
+        flows_of(record, flows),
+        Matcher(events, scope_of(record, events, reads)),
+    )
 
 
 def logs_in(reads: Reads) -> list[ReadLog]:
     """Return the logs that were read. reads: host to what was read there."""
     logs: list[ReadLog] = []
     for host, read in reads.items():
-        logs += [ReadLog.from_json(host, source) for source in (read or {}).get("sources") or []]
+        logs += [
+            ReadLog.from_json(host, source)
+            for source in (read or {}).get("sources") or []
+        ]
     return logs
 
 
@@ -157,16 +203,27 @@ def followed(flows: Iterable[Flow], matcher: Matcher) -> list[FollowedFlow]:
     return results
 
 
-def index_of_like(result: FollowedFlow, results: Sequence[FollowedFlow]) -> int | None:
+def index_of_like(
+    result: FollowedFlow, results: Sequence[FollowedFlow]
+) -> int | None:
     """Return the place of the flow that a page would show where it has to show this one."""
     if result.shown_as is None:
         return None
-    return next((place for place, other in enumerate(results) if other.shown_as == result.shown_as), None)
+    return next(
+        (
+            place
+            for place, other in enumerate(results)
+            if other.shown_as == result.shown_as
+        ),
+        None,
+    )
 
 
 def follow_one(flow: Flow, matcher: Matcher) -> FollowedFlow:
     steps, others = matcher.match(flow)
-    is_shown = flow.shown_when is None or search(flow.shown_when, matcher.scope.facts)
+    is_shown = flow.shown_when is None or search(
+        flow.shown_when, matcher.scope.facts
+    )
     return FollowedFlow(
         name=flow.name,
         title=flow.title,
@@ -195,13 +252,21 @@ def accounts(reads: Reads) -> dict[str, Any]:
 
 def kept(events: Iterable[Event]) -> list[Event]:
     """Return the events to keep. One without an id may be anybody's; where it is evidence, the flow has it."""
-    return [event for event in events if event.keys or event.source == "api" or event.kind == "error"]
+    return [
+        event
+        for event in events
+        if event.keys or event.source == "api" or event.kind == "error"
+    ]
 
 
 def lines(events: Iterable[Event]) -> Iterator[str]:
     """Return the events as a file has them, one a line, with no fields but those that may be shown."""
     for event in events:
-        own = {name: event.get(name) for name in FIELDS if event.get(name) is not None}
+        own = {
+            name: event.get(name)
+            for name in FIELDS
+            if event.get(name) is not None
+        }
         yield json.dumps({**common_fields(event), **own}, sort_keys=True)
 
 

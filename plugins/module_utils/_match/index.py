@@ -22,12 +22,16 @@ class EventIndex:
     """The events that may show steps of flows. Errors show none; they are for the judge."""
 
     def __init__(self, events: Sequence[Event]) -> None:
-        self._by_place: defaultdict[tuple[str, str], list[Event]] = defaultdict(list)
+        self._by_place: defaultdict[tuple[str, str], list[Event]] = (
+            defaultdict(list)
+        )
         for event in events:
             if event.kind != "error":
                 self._by_place[event.source, event.service].append(event)
         self.levels = levels_of(events)
-        self.proxied = {service for service, logged in self.logged() if is_proxied(logged)}
+        self.proxied = {
+            service for service, logged in self.logged() if is_proxied(logged)
+        }
         self.hides_methods = hides_methods(events)
         self.is_request_passed_on = is_request_passed_on(events)
 
@@ -36,7 +40,11 @@ class EventIndex:
 
     def logged(self) -> list[tuple[str, list[Event]]]:
         """Return each service with the events of its logs."""
-        return sorted((service, events) for (source, service), events in self._by_place.items() if source == "log")
+        return sorted(
+            (service, events)
+            for (source, service), events in self._by_place.items()
+            if source == "log"
+        )
 
 
 def levels_of(events: Iterable[Event]) -> dict[str, Level]:
@@ -45,13 +53,17 @@ def levels_of(events: Iterable[Event]) -> dict[str, Level]:
     for event in events:
         if event.source == "log":
             known = levels.get(event.service, Level.INFO)
-            levels[event.service] = max(known, event.level or Level.INFO, key=lambda level: level.rank)
+            levels[event.service] = max(
+                known, event.level or Level.INFO, key=lambda level: level.rank
+            )
     return levels
 
 
 def is_proxied(events: Iterable[Event]) -> bool:
     """Return whether a proxy on the same host sent all requests, so that their addresses say nothing."""
-    addresses = {event.get("client") for event in events if event.get("client")}
+    addresses = {
+        event.get("client") for event in events if event.get("client")
+    }
     return bool(addresses) and addresses <= LOOPBACK
 
 
@@ -60,19 +72,29 @@ def is_request_passed_on(events: Iterable[Event]) -> bool:
 
     They do not where the client has given its request an id of its own, and only Nova's is known.
     """
-    logged = [event for event in events if event.source == "log" and "request" in event.keys]
+    logged = [
+        event
+        for event in events
+        if event.source == "log" and "request" in event.keys
+    ]
     return any(project_of(event.service) != "nova" for event in logged)
 
 
 def hides_methods(events: Iterable[Event]) -> bool:
     """Return whether the logs do not name what a message calls: an older oslo.messaging writes only that it is sent."""
-    sent = [event for event in events if event.source == "log" and event.get("action") in ("call", "cast")]
+    sent = [
+        event
+        for event in events
+        if event.source == "log" and event.get("action") in ("call", "cast")
+    ]
     return bool(sent) and not any(event.get("method") for event in sent)
 
 
 def once(events: list[Event]) -> list[Event]:
     """Return the requests without those that a web server logged again, in whole seconds, after the service itself."""
-    return [event for event in events if event.kind == "http" and not event.get("began")] or events
+    requests = [event for event in events if event.kind == "http"]
+    logged_once = [event for event in requests if not event.get("began")]
+    return logged_once or events
 
 
 def path_pattern(request: Event) -> str:

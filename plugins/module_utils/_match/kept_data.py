@@ -46,6 +46,8 @@ def keep(path: Path, data: Any) -> None:
     except ValueError:  # it has a date, for example
         return
     with contextlib.suppress(OSError):
-        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        with tempfile.NamedTemporaryFile(
+            dir=path.parent, delete=False
+        ) as file:
             file.write(content)
         os.replace(file.name, path)

@@ -18,10 +18,24 @@ def known_bugs_in(errors: Iterable[LoggedError]) -> tuple[KnownBug, ...]:
     """Return each bug that an error shows, once, with the first error that does."""
     found: dict[str, KnownBug] = {}
     for error in sorted(errors, key=lambda error: error.at):
-        component, text = writer_of(error.service), f"{error.exception_class}: {error.quote or ''}"
+        component, text = (
+            writer_of(error.service),
+            f"{error.exception_class}: {error.quote or ''}",
+        )
         for bug in BUGS:
-            if component in bug.components and bug.number not in found and bug.shows.search(text):
+            if (
+                component in bug.components
+                and bug.number not in found
+                and bug.shows.search(text)
+            ):
                 found[bug.number] = KnownBug(
-                    bug.number, bug.url, bug.title, bug.affects, bug.remedy, component, error.host, error.at
+                    bug.number,
+                    bug.url,
+                    bug.title,
+                    bug.affects,
+                    bug.remedy,
+                    component,
+                    error.host,
+                    error.at,
                 )
     return tuple(found.values())

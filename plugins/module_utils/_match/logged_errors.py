@@ -29,11 +29,21 @@ def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
         if event.kind != "error":
             continue
         error = error_of(event)
-        kind = (error.service, error.host, *(getattr(error, name) for name in KIND), error.own, error.severity)
+        kind = (
+            error.service,
+            error.host,
+            *(getattr(error, name) for name in KIND),
+            error.own,
+            error.severity,
+        )
         first = errors.get(kind)
-        errors[kind] = error if first is None else replace(first, count=first.count + 1)
+        errors[kind] = (
+            error if first is None else replace(first, count=first.count + 1)
+        )
     # On a cloud of many hosts those of the run come before those that each host has.
-    kept = sorted(errors.values(), key=lambda error: (not error.own, error.is_warning))[:MOST_ERRORS]
+    kept = sorted(
+        errors.values(), key=lambda error: (not error.own, error.is_warning)
+    )[:MOST_ERRORS]
     return tuple(sorted(kept, key=lambda error: error.at))
 
 
@@ -59,16 +69,31 @@ def error_of(event: Event) -> LoggedError:
 
 def filters_of(event: Event) -> tuple[FilterResult, ...] | None:
     """Return what each filter of a scheduler has left, if the event reports that none left a host."""
-    return tuple(from_json(FilterResult, result) for result in event.get("filters") or ()) or None
+    return (
+        tuple(
+            from_json(FilterResult, result)
+            for result in event.get("filters") or ()
+        )
+        or None
+    )
 
 
-def with_usual(errors: Iterable[LoggedError], baseline: Baseline | None) -> tuple[LoggedError, ...]:
+def with_usual(
+    errors: Iterable[LoggedError], baseline: Baseline | None
+) -> tuple[LoggedError, ...]:
     """Return errors that know whether they were logged while all worked, too; as they are without a baseline."""
     if baseline is None:
         return tuple(errors)
-    return tuple(replace(error, usual=baseline.usual(error.kind)) for error in errors)
+    return tuple(
+        replace(error, usual=baseline.usual(error.kind)) for error in errors
+    )
 
 
-def with_quote(errors: Iterable[LoggedError], quote: str | None) -> tuple[LoggedError, ...]:
+def with_quote(
+    errors: Iterable[LoggedError], quote: str | None
+) -> tuple[LoggedError, ...]:
     """Return errors without all quotes but one: no other line of a log is kept."""
-    return tuple(replace(error, quote=quote if error.quote == quote else None) for error in errors)
+    return tuple(
+        replace(error, quote=quote if error.quote == quote else None)
+        for error in errors
+    )

@@ -57,7 +57,10 @@ def turn_of(rule: Rule, proof: Proof) -> int:
 def is_within(event: Event, interval: Interval) -> bool:
     """Return whether an event may lie in an interval; one without a time of its own always does."""
     first, last = interval
-    return event.timeless or first - event.slack_s <= event.at <= last + event.slack_s
+    return (
+        event.timeless
+        or first - event.slack_s <= event.at <= last + event.slack_s
+    )
 
 
 def has_asked(event: Event, rule: Rule) -> bool:
@@ -79,27 +82,45 @@ class Matcher:
         self.index = EventIndex(events)
         self.visibility = Visibility(scope, self.index)
         nova_api = self.index.of("log", "nova-api")
-        self._rivals = rivals_in(nova_api, self.index.of("log", "nova-compute"), scope.other_boots)
+        self._rivals = rivals_in(
+            nova_api, self.index.of("log", "nova-compute"), scope.other_boots
+        )
         self._rivals_known = are_known_whole(scope.logs_of("nova-api"))
 
     @property
     def rivals(self) -> int:
         """Return how many other boots may have been under way during this one."""
-        return sum(first <= self.scope.ended and last >= self.scope.began for first, last in self._rivals)
+        return sum(
+            first <= self.scope.ended and last >= self.scope.began
+            for first, last in self._rivals
+        )
 
-    def match(self, flow: Flow) -> tuple[tuple[Step, ...], tuple[OtherExchange, ...] | None]:
+    def match(
+        self, flow: Flow
+    ) -> tuple[tuple[Step, ...], tuple[OtherExchange, ...] | None]:
         """Return the steps of a flow, and of an exclusive flow the exchanges that none of them has shown."""
         if flow.base:
             return condensed(flow, self.match(flow.base)[0]), None
         matching = Matching(self, flow)
         return matching.steps(), matching.others() if flow.exclusive else None
 
-    def candidates(self, rule: Rule, interval: Interval | None, certain: bool = True) -> list[Event]:
+    def candidates(
+        self, rule: Rule, interval: Interval | None, certain: bool = True
+    ) -> list[Event]:
         """Return the events that a rule takes; if not certain, also those that could as well be of others."""
         if interval is None or self.visibility.hidden_caller(rule):
             return []
-        events = [event for event in self.index.of(rule.source, rule.service) if has_asked(event, rule)]
-        ours = [event for event in events if is_within(event, interval) and self._is_ours(event, rule, certain)]
+        events = [
+            event
+            for event in self.index.of(rule.source, rule.service)
+            if has_asked(event, rule)
+        ]
+        ours = [
+            event
+            for event in events
+            if is_within(event, interval)
+            and self._is_ours(event, rule, certain)
+        ]
         return self.agreeing(ours, rule.where) if rule.where else ours
 
     def agreeing(self, events: Sequence[Event], where: str) -> list[Event]:
@@ -108,7 +129,9 @@ class Matcher:
             expression = compiled(where, self.scope.names)
         except KeyError:
             return []  # the run has no such name: no volume, or no host known
-        return [event for event in events if agrees(expression, event.searchable)]
+        return [
+            event for event in events if agrees(expression, event.searchable)
+        ]
 
     def _is_ours(self, event: Event, rule: Rule, certain: bool) -> bool:
         """Return whether an event is ours: by an id, or because there was no other boot to cause it."""
@@ -122,7 +145,9 @@ class Matcher:
 
     def _ours_alone(self, event: Event) -> bool:
         """Return whether no other boot could have caused an event that carries no id."""
-        return self._rivals_known and not any(first - 1 <= event.at <= last for first, last in self._rivals)
+        return self._rivals_known and not any(
+            first - 1 <= event.at <= last for first, last in self._rivals
+        )
 
 
 def are_known_whole(logs: Sequence[ReadLog]) -> bool:
@@ -137,7 +162,10 @@ class Matching:
     def __init__(self, matcher: Matcher, flow: Flow) -> None:
         self._matcher, self._flow = matcher, flow
         self._scope, self._visibility = matcher.scope, matcher.visibility
-        self._steps = {definition.id: self._new_step(definition) for definition in flow.steps}
+        self._steps = {
+            definition.id: self._new_step(definition)
+            for definition in flow.steps
+        }
         # In a list of exchanges that may repeat themselves each event shows one step, in their order.
         self._used: set[int] = set()
 
@@ -164,20 +192,33 @@ class Matching:
             phase=definition.phase,
             stage=self._flow.stage_of(definition),
             repeats=self._flow.repeats(definition),
-            responsible=order.NOBODY if definition.is_optional else definition.responsible,
+            responsible=order.NOBODY
+            if definition.is_optional
+            else definition.responsible,
             follows=definition.follows,
             numbers=definition.numbers,
             became=definition.became,
             today=definition.today,
         )
-        if definition.when is None or search(definition.when, self._scope.facts):
+        if definition.when is None or search(
+            definition.when, self._scope.facts
+        ):
             return step
         if definition.instead is None:
             reason = definition.unless or f"it needs {definition.when}"
-            return dataclasses.replace(step, status=StepStatus.SKIPPED, reason=reason)
+            return dataclasses.replace(
+                step, status=StepStatus.SKIPPED, reason=reason
+            )
         # The cloud itself has shown that it does this in another way.
-        shown = Evidence("api", "network", BY_ADMIN, definition.instead, proves=Proof.ABSENT)
-        return dataclasses.replace(step, status=StepStatus.ABSENT, reason=definition.instead, evidence=(shown,))
+        shown = Evidence(
+            "api", "network", BY_ADMIN, definition.instead, proves=Proof.ABSENT
+        )
+        return dataclasses.replace(
+            step,
+            status=StepStatus.ABSENT,
+            reason=definition.instead,
+            evidence=(shown,),
+        )
 
     def _change(self, step: Step, **changes: Any) -> None:
         self._steps[step.id] = dataclasses.replace(step, **changes)
@@ -199,7 +240,9 @@ class Matching:
             return self._proof_of_absence(rule)
         events = self._matcher.candidates(rule, self._interval(rule))
         if self._flow.exclusive:
-            events = [event for event in once(events) if id(event) not in self._used][:1]
+            events = [
+                event for event in once(events) if id(event) not in self._used
+            ][:1]
             self._used.update(map(id, events))
         else:
             events = events[PICKED[rule.pick]]
@@ -214,7 +257,8 @@ class Matching:
             "log",
             rule.service,
             tier_of(rule),
-            rule.text or f"the log of {rule.service} was read whole and does not show it",
+            rule.text
+            or f"the log of {rule.service} was read whole and does not show it",
             level=rule.needed_level,
             host=hosts_of(logs),
             proves=Proof.ABSENT,
@@ -226,7 +270,9 @@ class Matching:
         Without the interval nothing was looked at, and an event that may be of others may be ours too.
         """
         interval = self._interval(rule)
-        return interval is not None and not self._matcher.candidates(rule, interval, certain=False)
+        return interval is not None and not self._matcher.candidates(
+            rule, interval, certain=False
+        )
 
     def _interval(self, rule: Rule) -> Interval | None:
         """Return the time in which a rule's evidence may lie: between two steps, or in the run. None if unknown."""
@@ -234,11 +280,17 @@ class Matching:
         if rule.within is None:
             return began - (TOKEN_CACHE if rule.window else LEAD), ended
         first, last = rule.within
-        start = began - TOKEN_CACHE if first is None else start_of(self._steps[first])
+        start = (
+            began - TOKEN_CACHE
+            if first is None
+            else start_of(self._steps[first])
+        )
         end = ended if last is None else end_of(self._steps[last])
         return None if start is None or end is None else (start, end)
 
-    def _links_of(self, definition: StepDefinition, state: LinkState) -> list[Link]:
+    def _links_of(
+        self, definition: StepDefinition, state: LinkState
+    ) -> list[Link]:
         """Return the links by which a step is proved done, or not done."""
         known = filter(None, map(self._scope.links.get, definition.state))
         return [link for link in known if link.state is state]
@@ -249,7 +301,13 @@ class Matching:
         if step.status is not StepStatus.UNSEEN or step.evidence:
             return
         evidence = tuple(
-            Evidence("host", link.owner, BY_HOSTS, f"{definition.message}: found in its store", host=link.host)
+            Evidence(
+                "host",
+                link.owner,
+                BY_HOSTS,
+                f"{definition.message}: found in its store",
+                host=link.host,
+            )
             for link in self._links_of(definition, LinkState.HOLDS)
         )
         self._change(step, evidence=evidence)
@@ -276,21 +334,38 @@ class Matching:
         happened = order.happened(tuple(self._steps.values()))
         for definition in self._flow.steps:
             step = self._steps[definition.id]
-            if step.status is StepStatus.UNSEEN and step.id not in happened and self._is_certain(definition, step):
+            if (
+                step.status is StepStatus.UNSEEN
+                and step.id not in happened
+                and self._is_certain(definition, step)
+            ):
                 places = dict.fromkeys(self._silent_places(definition))
                 if places:
                     reason = f"it is not in {' and '.join(places)}"
-                    self._change(step, status=StepStatus.MISSING, reason=reason)
-        next_steps = {path[-1].id for path in order.paths(tuple(self._steps.values()))}
+                    self._change(
+                        step, status=StepStatus.MISSING, reason=reason
+                    )
+        next_steps = {
+            path[-1].id for path in order.paths(tuple(self._steps.values()))
+        }
         for step in tuple(self._steps.values()):
             if step.status is StepStatus.MISSING and step.id not in next_steps:
-                self._change(step, status=StepStatus.UNSEEN, reason="a step that it follows did not happen")
+                self._change(
+                    step,
+                    status=StepStatus.UNSEEN,
+                    reason="a step that it follows did not happen",
+                )
 
     def _is_certain(self, definition: StepDefinition, step: Step) -> bool:
         """Return whether somebody had to make a step happen, and it could not have been overlooked."""
-        if step.responsible == order.NOBODY or any(map(self._visibility.is_uncertain, definition.observe)):
+        if step.responsible == order.NOBODY or any(
+            map(self._visibility.is_uncertain, definition.observe)
+        ):
             return False
-        return not any((self._steps[before].at or 0) > self._scope.settled for before in step.follows)
+        return not any(
+            (self._steps[before].at or 0) > self._scope.settled
+            for before in step.follows
+        )
 
     def _silent_places(self, definition: StepDefinition) -> Iterable[str]:
         """Return the places that would show a step, were read to their end, and do not show it."""
@@ -312,10 +387,17 @@ class Matching:
         # A call that the run made before it had a catalog is of no service; a line is always of the log of one.
         for service, events in self._matcher.index.logged():
             for request in once(events):
-                if id(request) not in self._used and request.get("client") and request.own_keys:
-                    exchanges.setdefault(exchange_of(request, service), []).append(request)
+                if (
+                    id(request) not in self._used
+                    and request.get("client")
+                    and request.own_keys
+                ):
+                    exchanges.setdefault(
+                        exchange_of(request, service), []
+                    ).append(request)
         return tuple(
-            OtherExchange(what, len(requests), self._explained(requests[0])) for what, requests in exchanges.items()
+            OtherExchange(what, len(requests), self._explained(requests[0]))
+            for what, requests in exchanges.items()
         )
 
     def _explained(self, request: Event) -> str | None:
@@ -329,7 +411,9 @@ def exchange_of(request: Event, service: str) -> str:
     return f"{request.get('caller')} to {service}: {request.get('method')} {path_pattern(request)}"
 
 
-def rules_with_proofs(definition: StepDefinition) -> Iterator[tuple[Proof, Rule]]:
+def rules_with_proofs(
+    definition: StepDefinition,
+) -> Iterator[tuple[Proof, Rule]]:
     """Return each rule of a step with what it proves."""
     return chain(
         product([Proof.OBSERVE], definition.observe),
@@ -353,17 +437,30 @@ def time_by(evidence: Sequence[Evidence]) -> dict[str, Any]:
 
     Evidence with an id counts before that by time and place.
     """
-    timed = [item for item in evidence if item.at is not None and item.proves is Proof.OBSERVE]
+    timed = [
+        item
+        for item in evidence
+        if item.at is not None and item.proves is Proof.OBSERVE
+    ]
     if not timed:
         return {}
-    best = min(timed, key=lambda item: (item.grade is not Grade.KEYED, item.slack_s > EXACT, item.at))
+    best = min(
+        timed,
+        key=lambda item: (
+            item.grade is not Grade.KEYED,
+            item.slack_s > EXACT,
+            item.at,
+        ),
+    )
     return {
         "at": best.at,
         "until": best.until,
         "resolution_s": best.resolution_s,
         "error_s": best.error_s,
         "host": best.host,
-        "duration_s": None if best.until is None or best.at is None else round(max(0, best.until - best.at), 6),
+        "duration_s": None
+        if best.until is None or best.at is None
+        else round(max(0, best.until - best.at), 6),
     }
 
 
@@ -380,7 +477,9 @@ def evidence_of(event: Event, rule: Rule, proof: Proof) -> Evidence:
         event.service,
         tier_of(rule),
         rule.text or event.text,
-        grade=Grade.WINDOW if source.of_others and not event.is_keyed else Grade.KEYED,
+        grade=Grade.WINDOW
+        if source.of_others and not event.is_keyed
+        else Grade.KEYED,
         level=event.level,
         host=event.host,
         proves=proof,

@@ -18,7 +18,9 @@ PASSED_BY = (StepStatus.CACHED, StepStatus.ABSENT, StepStatus.SKIPPED)
 NOBODY = "nobody"
 
 
-def judged_steps(flows: Sequence[FollowedFlow], stage: StageName = StageName.BOOT) -> tuple[Step, ...]:
+def judged_steps(
+    flows: Sequence[FollowedFlow], stage: StageName = StageName.BOOT
+) -> tuple[Step, ...]:
     """Return the steps of the flow by which a stage is judged: of its own flows the one that began last.
 
     So a volume that is given to a server after its boot is judged by its own flow. A stage without a flow is judged by
@@ -37,7 +39,10 @@ def has_stage(flow: FollowedFlow, stage: StageName) -> bool:
 
 def began(flow: FollowedFlow, stage: StageName) -> float:
     """Return when the first step of a flow in a stage was seen; zero if none was."""
-    return min((step.at for step in flow.steps if step.stage is stage and step.at), default=0.0)
+    return min(
+        (step.at for step in flow.steps if step.stage is stage and step.at),
+        default=0.0,
+    )
 
 
 def follows(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
@@ -45,7 +50,10 @@ def follows(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     if any(step.follows for step in steps):
         return {step.id: step.follows for step in steps}
     ids = [step.id for step in steps]
-    return {name: (before,) if before else () for before, name in zip(["", *ids], ids)}
+    return {
+        name: (before,) if before else ()
+        for before, name in zip(["", *ids], ids)
+    }
 
 
 def happened(steps: Sequence[Step]) -> set[str]:
@@ -61,19 +69,32 @@ def happened(steps: Sequence[Step]) -> set[str]:
     return proved
 
 
-def paths(steps: Sequence[Step], stage: StageName = StageName.BOOT) -> list[list[Step]]:
+def paths(
+    steps: Sequence[Step], stage: StageName = StageName.BOOT
+) -> list[list[Step]]:
     """Return the steps that come next after all that happened: lists, each up to the first step that is missing.
 
     A step that follows nothing is not part of the chain, unless it is the first.
     """
     links = Chain(steps)
-    linked = [step for step in steps if links.before[step.id] or step is steps[0]]
-    ready = [step for step in linked if step.id not in links.done and links.done.issuperset(links.before[step.id])]
+    linked = [
+        step for step in steps if links.before[step.id] or step is steps[0]
+    ]
+    ready = [
+        step
+        for step in linked
+        if step.id not in links.done
+        and links.done.issuperset(links.before[step.id])
+    ]
     awaited = set(chain.from_iterable(links.before.values()))
 
     def place(path: list[Step]) -> tuple[bool, bool, bool]:
         last = path[-1]
-        return last.stage is not stage, last.status is not StepStatus.MISSING, last.id not in awaited
+        return (
+            last.stage is not stage,
+            last.status is not StepStatus.MISSING,
+            last.id not in awaited,
+        )
 
     # The steps of the stage come first, and those that are proved to be missing before those that nobody could see. A
     # step that no other one follows keeps nothing from going on.
@@ -113,7 +134,11 @@ class Chain:
         following = None
         for step in self._by_id.values():
             # A step that waits for another one as well is at the end of another path.
-            if step.id in reached or not self.before[step.id] or not reached.issuperset(self.before[step.id]):
+            if (
+                step.id in reached
+                or not self.before[step.id]
+                or not reached.issuperset(self.before[step.id])
+            ):
                 continue
             if step.responsible == NOBODY:
                 reached.add(step.id)
@@ -134,6 +159,10 @@ class Chain:
 def last_seen(steps: Sequence[Step]) -> Step | None:
     """Return the step of the chain that was seen last; steps that repeat whatever happens do not count."""
     before = follows(steps)
-    seen = [step for step in steps if step.status is StepStatus.SEEN and step.at and not step.repeats]
+    seen = [
+        step
+        for step in steps
+        if step.status is StepStatus.SEEN and step.at and not step.repeats
+    ]
     linked = [step for step in seen if before[step.id]]
     return max(linked, key=lambda step: step.at or 0.0, default=None)

@@ -29,7 +29,10 @@ def is_on(server: Server, names: Collection[str]) -> bool:
 
 def is_hash_of(host_id: str, project: str, names: Iterable[str]) -> bool:
     """Return whether Nova shows the users of a project this for a host with one of these names."""
-    return any(hashlib.sha224(f"{project}{name}".encode()).hexdigest() == host_id for name in names)
+    return any(
+        hashlib.sha224(f"{project}{name}".encode()).hexdigest() == host_id
+        for name in names
+    )
 
 
 def names_of(host: Host) -> set[str]:
@@ -43,7 +46,9 @@ def host_of(record: Record) -> str | None:
         return record.diagnosis.host
     for host in record.hosts:
         names = names_of(host)
-        if host.facts.get("domain") or (record.instance and is_meant_for(record.instance, names)):
+        if host.facts.get("domain") or (
+            record.instance and is_meant_for(record.instance, names)
+        ):
             return host.host
     return None
 
@@ -61,7 +66,9 @@ def host_by_stage(record: Record, name: StageName) -> str | None:
     for host in record.hosts:
         names = names_of(host)
         if server.get("host") in names or is_hash_of(
-            server.get("host_id") or "", record.instance.server.project_id, names
+            server.get("host_id") or "",
+            record.instance.server.project_id,
+            names,
         ):
             return host.host
     return None
@@ -69,7 +76,9 @@ def host_by_stage(record: Record, name: StageName) -> str | None:
 
 def is_meant_for(instance: Instance, names: set[str]) -> bool:
     """Return whether an instance is on a host with one of these names, or on its way there."""
-    return not names.isdisjoint(instance.claimed_on) or is_on(instance.server, names)
+    return not names.isdisjoint(instance.claimed_on) or is_on(
+        instance.server, names
+    )
 
 
 def serves_dhcp(network: Network, names: Iterable[str]) -> bool | None:
@@ -79,7 +88,10 @@ def serves_dhcp(network: Network, names: Iterable[str]) -> bool | None:
     """
     if not network.dhcp_ports:
         return None
-    ids = {f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network.id}" for name in names}
+    ids = {
+        f"dhcp{uuid.uuid5(uuid.NAMESPACE_DNS, name.split('.')[0])}-{network.id}"
+        for name in names
+    }
     return not ids.isdisjoint(network.dhcp_ports)
 
 
@@ -103,5 +115,8 @@ def components_of(record: Record) -> set[str]:
     """Return the components that report to the cloud, or that hosts have."""
     found = {agent.component for agent in record.known_agents}
     for host in record.hosts:
-        found.update(service["component"] for service in host.facts.get("services") or [])
+        found.update(
+            service["component"]
+            for service in host.facts.get("services") or []
+        )
     return found

@@ -15,7 +15,11 @@ from .._model.event import Event
 # In seconds: a boot that began so long before another one may still be under way.
 RIVALRY = 180
 # As Nova's own log, its server before it, and a web server write the request for a server
-RIVALS = ('/servers" status: 202', '/servers HTTP/1.1" status: 202', "/servers => generated")
+RIVALS = (
+    '/servers" status: 202',
+    '/servers HTTP/1.1" status: 202',
+    "/servers => generated",
+)
 # The end of another boot is known by the line in which nova-compute says how long it took.
 BUILT = "seconds to build instance"
 TOOK = r"Took (?P<seconds>[\d.]+) seconds to build instance"
@@ -27,7 +31,9 @@ Boot = tuple[float, float]
 
 
 def rivals_in(
-    asked: Iterable[Event], built: Iterable[Event], answer: tuple[float, Sequence[Boot]] | None = None
+    asked: Iterable[Event],
+    built: Iterable[Event],
+    answer: tuple[float, Sequence[Boot]] | None = None,
 ) -> list[Boot]:
     """Return when other boots were under way: from their request until their guest has settled.
 
@@ -36,9 +42,17 @@ def rivals_in(
     any boot if nobody was asked.
     """
     since, boots = answer or (0.0, ())
-    posts = [event for event in asked if not set(RIVALS).isdisjoint(event.texts)]
-    ends = [event for event in built if BUILT in event.texts and not event.keys]
-    logged = [(post.at, end_of(post, ends)) for post in posts_of_others(posts) if post.at >= since - 1]
+    posts = [
+        event for event in asked if not set(RIVALS).isdisjoint(event.texts)
+    ]
+    ends = [
+        event for event in built if BUILT in event.texts and not event.keys
+    ]
+    logged = [
+        (post.at, end_of(post, ends))
+        for post in posts_of_others(posts)
+        if post.at >= since - 1
+    ]
     return [*boots, *logged]
 
 
@@ -50,7 +64,9 @@ def posts_of_others(posts: Sequence[Event]) -> list[Event]:
 def own_post(posts: Sequence[Event]) -> Event | None:
     """Return our own request as the web server logged it, or None: it has no id, and lies next to Nova's own line."""
     keyed = [post.at for post in posts if post.keys]
-    of_web_server = [post for post in posts if post.get("began") and not post.keys]
+    of_web_server = [
+        post for post in posts if post.get("began") and not post.keys
+    ]
 
     def distance(post: Event) -> float:
         return min((abs(post.at - at) for at in keyed), default=math.inf)
@@ -63,5 +79,11 @@ def own_post(posts: Sequence[Event]) -> Event | None:
 
 def end_of(post: Event, ends: Iterable[Event]) -> float:
     """Return when a boot had settled. A request without the line that it was built may still be under way."""
-    fitting = [end.until for end in ends if end.until and EARLIEST_BUILD <= end.at - post.at <= LATEST_BUILD]
-    return max((until + SETTLING for until in fitting), default=post.at + RIVALRY)
+    fitting = [
+        end.until
+        for end in ends
+        if end.until and EARLIEST_BUILD <= end.at - post.at <= LATEST_BUILD
+    ]
+    return max(
+        (until + SETTLING for until in fitting), default=post.at + RIVALRY
+    )

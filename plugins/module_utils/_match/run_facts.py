@@ -71,7 +71,10 @@ def instance_names(instance: Instance) -> dict[str, str | None]:
 
 def facts_of(record: Record) -> dict[str, Any]:
     image = record.instance.image if record.instance else None
-    attached_later = record.stage_or_skipped(StageName.BOOT).details.get("attach") == "after"
+    attached_later = (
+        record.stage_or_skipped(StageName.BOOT).details.get("attach")
+        == "after"
+    )
     return {
         "volumes": has_volume(record) and not attached_later,
         "attached": has_volume(record),
@@ -85,7 +88,10 @@ def facts_of(record: Record) -> dict[str, Any]:
 
 def has_volume(record: Record) -> bool:
     is_attached = record.instance is not None and bool(record.instance.volumes)
-    return is_attached or record.stage_or_skipped(StageName.VOLUME).status is StageStatus.OK
+    return (
+        is_attached
+        or record.stage_or_skipped(StageName.VOLUME).status is StageStatus.OK
+    )
 
 
 def created_in(record: Record) -> list[str]:
@@ -110,7 +116,9 @@ def boots_of(record: Record) -> tuple[float, list[Boot]] | None:
     if answer is None:
         return None
     # Nova's times are by the clocks of its hosts, and the answer does not say of which host each is.
-    error = max((abs(host.clock_offset_s or 0) for host in record.hosts), default=0)
+    error = max(
+        (abs(host.clock_offset_s or 0) for host in record.hosts), default=0
+    )
     return answer.queried, [boot_of(boot, error) for boot in answer.boots]
 
 
@@ -121,4 +129,9 @@ def boot_of(boot: OtherBoot, error: float) -> Boot:
 def end_of(boot: OtherBoot, error: float) -> float:
     if not boot.finished:
         return math.inf
-    return seconds_of(boot.finished) + WHOLE_SECOND + (boot.settling_s or 0) + error
+    return (
+        seconds_of(boot.finished)
+        + WHOLE_SECOND
+        + (boot.settling_s or 0)
+        + error
+    )

@@ -30,7 +30,12 @@ class ReadLog:
 
     @classmethod
     def from_json(cls, host: str, source: Mapping[str, Any]) -> ReadLog:
-        return cls(host, source["service"], bool(source["complete"]), bool(source.get("requests")))
+        return cls(
+            host,
+            source["service"],
+            bool(source["complete"]),
+            bool(source.get("requests")),
+        )
 
 
 @dataclass(frozen=True)

@@ -24,32 +24,60 @@ ACCESSES: tuple[tuple[int, Level | None], ...] = (
     *((tier, None) for tier in TIERS if tier < LOG_TIER),
     *product([tier for tier in TIERS if tier >= LOG_TIER], Level),
 )
-BY_PROOF = ((Proof.OBSERVE, StepStatus.SEEN), (Proof.ABSENT, StepStatus.ABSENT), (Proof.CACHED, StepStatus.CACHED))
+BY_PROOF = (
+    (Proof.OBSERVE, StepStatus.SEEN),
+    (Proof.ABSENT, StepStatus.ABSENT),
+    (Proof.CACHED, StepStatus.CACHED),
+)
 
 
 def status_of(
-    evidence: Iterable[Evidence], tier: int = TIERS[-1], level: Level = Level.MESSAGING, window: bool = True
+    evidence: Iterable[Evidence],
+    tier: int = TIERS[-1],
+    level: Level = Level.MESSAGING,
+    window: bool = True,
 ) -> StepStatus:
     """Return the status by the evidence that an access of this tier, and logs of this level, would have."""
     proved = {
         item.proves
         for item in evidence
-        if item.tier <= tier and (item.level or Level.INFO).rank <= level.rank and (window or item.grade is Grade.KEYED)
+        if item.tier <= tier
+        and (item.level or Level.INFO).rank <= level.rank
+        and (window or item.grade is Grade.KEYED)
     }
-    return next((status for proof, status in BY_PROOF if proof in proved), StepStatus.UNSEEN)
+    return next(
+        (status for proof, status in BY_PROOF if proof in proved),
+        StepStatus.UNSEEN,
+    )
 
 
-def coverage(steps: Sequence[Step], counted: str | None = None) -> tuple[Coverage, ...]:
+def coverage(
+    steps: Sequence[Step], counted: str | None = None
+) -> tuple[Coverage, ...]:
     """Return how many steps have each status with the access of each tier, and with logs at each level.
 
     counted: an expression that says which steps count; without it all do.
     """
-    counting = steps if counted is None else [step for step in steps if search(counted, to_json(step)) is not None]
-    return tuple(coverage_with(counting, tier, level) for tier, level in ACCESSES)
+    counting = (
+        steps
+        if counted is None
+        else [
+            step
+            for step in steps
+            if search(counted, to_json(step)) is not None
+        ]
+    )
+    return tuple(
+        coverage_with(counting, tier, level) for tier, level in ACCESSES
+    )
 
 
-def coverage_with(steps: Sequence[Step], tier: int, level: Level | None) -> Coverage:
-    counts: Mapping[str, Any] = Counter(counted_as(step, tier, level or Level.MESSAGING) for step in steps)
+def coverage_with(
+    steps: Sequence[Step], tier: int, level: Level | None
+) -> Coverage:
+    counts: Mapping[str, Any] = Counter(
+        counted_as(step, tier, level or Level.MESSAGING) for step in steps
+    )
     return Coverage(tier, level, len(steps), **counts)
 
 
@@ -58,6 +86,9 @@ def counted_as(step: Step, tier: int, level: Level) -> str:
     if step.status is StepStatus.SKIPPED:
         return StepStatus.SKIPPED.value
     status = status_of(step.evidence, tier, level)
-    if status is StepStatus.SEEN and status_of(step.evidence, tier, level, window=False) is not status:
+    if (
+        status is StepStatus.SEEN
+        and status_of(step.evidence, tier, level, window=False) is not status
+    ):
         return "window"
     return status.value

@@ -10,7 +10,11 @@ import re
 from collections.abc import Sequence
 
 from .._collect.sources import SOURCES
-from .._components.tables import is_beside_instance, project_of, working_on_boots
+from .._components.tables import (
+    is_beside_instance,
+    project_of,
+    working_on_boots,
+)
 from .._model.flow_definition import Rule, StepDefinition
 from .._model.words import Level
 from .expressions import names_in
@@ -46,8 +50,10 @@ class Visibility:
 
     def hidden_name(self, rule: Rule) -> str | None:
         """Return why a message in a log does not show what it calls, if a rule asks for it."""
-        is_asked = (rule.source, rule.kind) == ("log", "rpc") and NAME_OF_CALL.search(rule.where)
-        if is_asked and self._index.hides_methods:
+        is_logged_call = rule.source == "log" and rule.kind == "rpc"
+        if not is_logged_call or not NAME_OF_CALL.search(rule.where):
+            return None
+        if self._index.hides_methods:
             return "the services log their messages without the names of what they call"
         return None
 
@@ -59,13 +65,21 @@ class Visibility:
             return "the addresses of the hosts are not known"
         if rule.service in self._index.proxied:
             return f"a proxy in front of {rule.service} hides the address"
-        return f"{', '.join(self._beside)} and nova-compute have one address" if self._beside else None
+        return (
+            f"{', '.join(self._beside)} and nova-compute have one address"
+            if self._beside
+            else None
+        )
 
     def _only_caller(self, rule: Rule) -> str | None:
         """Return why the lack of a request by somebody proves nothing: all may have come by a load balancer."""
         if not asks_for_caller(rule):
             return None
-        requests = [event for event in self._index.of("log", rule.service) if event.get("client")]
+        requests = [
+            event
+            for event in self._index.of("log", rule.service)
+            if event.get("client")
+        ]
         callers = {event.get("caller") for event in requests}
         if len(callers) == 1 and callers != {self._scope.host}:
             return f"all requests to {rule.service} came from {callers.pop()}, as from a load balancer"
@@ -75,17 +89,32 @@ class Visibility:
         """Return why the lack of a request in a log proves nothing: some web servers log none."""
         if (rule.source, rule.kind) != ("log", "http"):
             return None
-        is_shown = any(event.kind == "http" for event in self._index.of("log", rule.service))
-        shows_requests = any(log.requests for log in self._scope.logs_of(rule.service))
-        return None if is_shown or shows_requests else f"the log of {rule.service} shows no request at all"
+        is_shown = any(
+            event.kind == "http"
+            for event in self._index.of("log", rule.service)
+        )
+        shows_requests = any(
+            log.requests for log in self._scope.logs_of(rule.service)
+        )
+        return (
+            None
+            if is_shown or shows_requests
+            else f"the log of {rule.service} shows no request at all"
+        )
 
     def _hides_request(self, rule: Rule) -> bool:
         """Return whether a service may have logged a request under an id that is not known.
 
         Whoever was not the client knows Nova's id alone.
         """
-        is_of_others = rule.needs == "request" and project_of(rule.service) != "nova"
-        return is_of_others and not self._scope.watched and not self._index.is_request_passed_on
+        is_of_others = (
+            rule.needs == "request" and project_of(rule.service) != "nova"
+        )
+        return (
+            is_of_others
+            and not self._scope.watched
+            and not self._index.is_request_passed_on
+        )
 
     def must_be_shown(self, rule: Rule) -> bool:
         """Return whether what a rule looks for would have been seen if it happened."""
@@ -93,11 +122,16 @@ class Visibility:
             return False  # the run has no such name, and nothing could have been found
         if rule.edge == "later":
             return False  # it may still come
-        if not self._scope.watched and (rule.source, rule.kind) in SEEN_BY_CLIENT:
+        if (
+            not self._scope.watched
+            and (rule.source, rule.kind) in SEEN_BY_CLIENT
+        ):
             return False
         if self._hides_request(rule):
             return False
-        if self._scope.logs_alone and (rule.source != "log" or rule.needs == "asked" or rule.window):
+        if self._scope.logs_alone and (
+            rule.source != "log" or rule.needs == "asked" or rule.window
+        ):
             return False
         return self.hidden(rule) is None
 
@@ -105,7 +139,9 @@ class Visibility:
         """Return whether an event without an id, or with a hidden sender or name, may be there unknown."""
         if rule.window or self.hidden_name(rule):
             return True
-        return self._scope.caller_known and self.hidden_caller(rule) is not None
+        return (
+            self._scope.caller_known and self.hidden_caller(rule) is not None
+        )
 
     def logs_read_whole(self, rule: Rule) -> Sequence[ReadLog]:
         """Return the logs of a rule's service, if all were read whole at the level that it needs; else none."""
@@ -118,15 +154,27 @@ class Visibility:
         near = here if here and is_beside_instance(rule.service) else logs
         return self._if_whole(rule, near)
 
-    def _if_whole(self, rule: Rule, logs: Sequence[ReadLog]) -> Sequence[ReadLog]:
+    def _if_whole(
+        self, rule: Rule, logs: Sequence[ReadLog]
+    ) -> Sequence[ReadLog]:
         are_complete = all(log.complete for log in logs)
-        is_detailed = rule.needed_level.rank <= self.levels.get(rule.service, Level.INFO).rank
-        return logs if are_complete and is_detailed and self.hidden_name(rule) is None else ()
+        is_detailed = (
+            rule.needed_level.rank
+            <= self.levels.get(rule.service, Level.INFO).rank
+        )
+        return (
+            logs
+            if are_complete and is_detailed and self.hidden_name(rule) is None
+            else ()
+        )
 
     def how_to_see(self, definition: StepDefinition) -> str:
         """Return which log, at which level, or which access would show a step that nothing showed."""
         read = {log.service for log in self._scope.logs}
-        sights = [SOURCES[rule.source].to_see(rule, self.levels, read) for rule in definition.observe]
+        sights = [
+            SOURCES[rule.source].to_see(rule, self.levels, read)
+            for rule in definition.observe
+        ]
         unique = dict.fromkeys(filter(None, sights))
         if unique:
             return "would be shown by " + ", or ".join(unique)

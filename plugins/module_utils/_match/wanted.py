@@ -15,7 +15,11 @@ from .matcher import LEAD, TOKEN_CACHE
 from .rivals import BUILT, RIVALS, TOOK
 
 # The service that takes a message off the queue logs one of these, with no id but the message's own.
-MESSAGES = ("received message ", "received reply msg_id", "Receive incoming message with id")
+MESSAGES = (
+    "received message ",
+    "received reply msg_id",
+    "Receive incoming message with id",
+)
 
 # What is looked for besides ids where no flow is followed
 NO_TEXTS: Mapping[str, list[dict[str, str]]] = {"phrases": [], "windows": []}
@@ -42,7 +46,10 @@ def wanted_in_logs(
 def wanted(flows: Iterable[Flow]) -> dict[str, list[dict[str, str]]]:
     """Return all that the rules look for: phrases in lines with our ids, and texts in lines without an id."""
     phrases = {("nova-compute", TOOK)}
-    windows = {*(("nova-api", text) for text in RIVALS), ("nova-compute", BUILT)}
+    windows = {
+        *(("nova-api", text) for text in RIVALS),
+        ("nova-compute", BUILT),
+    }
     for rule in log_rules(flows):
         if rule.says:
             phrases.add((rule.service, rule.says))
@@ -51,8 +58,14 @@ def wanted(flows: Iterable[Flow]) -> dict[str, list[dict[str, str]]]:
         if rule.kind == "rpc":
             windows.update((rule.service, text) for text in MESSAGES)
     return {
-        "phrases": [{"service": service, "pattern": says} for service, says in sorted(phrases)],
-        "windows": [{"service": service, "text": text} for service, text in sorted(windows)],
+        "phrases": [
+            {"service": service, "pattern": says}
+            for service, says in sorted(phrases)
+        ],
+        "windows": [
+            {"service": service, "text": text}
+            for service, text in sorted(windows)
+        ],
     }
 
 

@@ -73,7 +73,9 @@ def is_rejection(method: Optional[str], status: Optional[int]) -> bool:
         return False
     if status >= 500:
         return True
-    is_harmless = method in LOOKING or (status == 404 and method in ("DELETE", None))
+    is_harmless = method in LOOKING or (
+        status == 404 and method in ("DELETE", None)
+    )
     return not is_harmless
 
 
@@ -107,7 +109,9 @@ class LoggedRequest:
     @property
     def has_failed(self) -> bool:
         """Return whether an API answered 5xx, or a service logged an error for it."""
-        return bool(self.errors) or any(answer.status >= 500 for answer in self.answers)
+        return bool(self.errors) or any(
+            answer.status >= 500 for answer in self.answers
+        )
 
     @property
     def has_failed_for_client(self) -> bool:

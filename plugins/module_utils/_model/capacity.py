@@ -156,7 +156,9 @@ class ComputeHost:
 
     @property
     def roots(self) -> tuple[Provider, ...]:
-        return tuple(provider for provider in self.providers if provider.is_root)
+        return tuple(
+            provider for provider in self.providers if provider.is_root
+        )
 
     @property
     def zone(self) -> Optional[str]:
@@ -165,7 +167,9 @@ class ComputeHost:
     @property
     def is_read(self) -> bool:
         """Return whether the inventories of the host were read."""
-        return bool(self.providers) and all(provider.is_read for provider in self.providers)
+        return bool(self.providers) and all(
+            provider.is_read for provider in self.providers
+        )
 
 
 class Constraint(Word):
@@ -225,12 +229,17 @@ class ComputeCapacity:
     @property
     def offered(self) -> Candidates:
         """Return the hosts that Placement offers for the whole request; NOT_ASKED if it was not asked."""
-        return next((found for found in self.candidates if found.without is None), NOT_ASKED)
+        return next(
+            (found for found in self.candidates if found.without is None),
+            NOT_ASKED,
+        )
 
     @property
     def relaxed(self) -> tuple[Candidates, ...]:
         """Return what Placement offers if one constraint is left out."""
-        return tuple(found for found in self.candidates if found.without is not None)
+        return tuple(
+            found for found in self.candidates if found.without is not None
+        )
 
 
 # What the cloud has for other requests

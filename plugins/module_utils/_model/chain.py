@@ -62,4 +62,7 @@ class Chain:
     @property
     def broken(self) -> Optional[Link]:
         """Return the first link that does not hold: what comes after it has no input."""
-        return next((link for link in self.links if link.state is LinkState.BROKEN), None)
+        return next(
+            (link for link in self.links if link.state is LinkState.BROKEN),
+            None,
+        )

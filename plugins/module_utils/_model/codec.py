@@ -98,8 +98,14 @@ class MalformedError(ValueError):
 
     def __init__(self, path: str, expected: str, value: Any) -> None:
         quote = repr(value)
-        short = quote if len(quote) <= LONGEST_QUOTE else f"{quote[:LONGEST_QUOTE]}..."
-        super().__init__(f"{path or 'the record'}: must be {expected}, not {short}")
+        short = (
+            quote
+            if len(quote) <= LONGEST_QUOTE
+            else f"{quote[:LONGEST_QUOTE]}..."
+        )
+        super().__init__(
+            f"{path or 'the record'}: must be {expected}, not {short}"
+        )
 
 
 def omitted(default: Any = None) -> Any:
@@ -110,7 +116,9 @@ def omitted(default: Any = None) -> Any:
 
 def key_of(name: str, hint: Any) -> str:
     """Return the key that a field has in JSON."""
-    keys = (mark.name for mark in typing.get_args(hint) if isinstance(mark, Key))
+    keys = (
+        mark.name for mark in typing.get_args(hint) if isinstance(mark, Key)
+    )
     return next(keys, name)
 
 
@@ -156,8 +164,14 @@ def decoder_of(hint: Any) -> Decoder:
 def dataclass_decoder(kind: type[Any]) -> Decoder:
     hints = hints_of(cast(Any, kind))
     keys = {name: key_of(name, hint) for name, hint in hints.items()}
-    required = [keys[field.name] for field in dataclasses.fields(kind) if is_required(field)]
-    decoders = {keys[name]: (name, decoder_of(hint)) for name, hint in hints.items()}
+    required = [
+        keys[field.name]
+        for field in dataclasses.fields(kind)
+        if is_required(field)
+    ]
+    decoders = {
+        keys[name]: (name, decoder_of(hint)) for name, hint in hints.items()
+    }
 
     def decode(data: Any, path: str) -> Any:
         if not isinstance(data, Mapping):
@@ -176,7 +190,10 @@ def dataclass_decoder(kind: type[Any]) -> Decoder:
 
 
 def is_required(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+    return (
+        field.default is dataclasses.MISSING
+        and field.default_factory is dataclasses.MISSING
+    )
 
 
 def decode_enum(kind: type[Enum], data: Any, path: str) -> Enum:
@@ -190,11 +207,15 @@ def decode_enum(kind: type[Enum], data: Any, path: str) -> Enum:
 def decode_list(decode: Decoder, data: Any, path: str) -> tuple[Any, ...]:
     if not isinstance(data, (list, tuple)):
         raise MalformedError(path, "a list", data)
-    return tuple(decode(item, f"{path}[{number}]") for number, item in enumerate(data))
+    return tuple(
+        decode(item, f"{path}[{number}]") for number, item in enumerate(data)
+    )
 
 
 def decode_mapping(decode: Decoder, data: Any, path: str) -> dict[str, Any]:
-    if not isinstance(data, Mapping) or not all(isinstance(key, str) for key in data):
+    if not isinstance(data, Mapping) or not all(
+        isinstance(key, str) for key in data
+    ):
         raise MalformedError(path, "an object", data)
     return {key: decode(value, f"{path}.{key}") for key, value in data.items()}
 
@@ -225,7 +246,9 @@ def marked_decoder(hint: Any, marks: tuple[Any, ...]) -> Decoder:
 def decode_time(data: Any, path: str) -> float:
     """Return a time as seconds since the epoch."""
     if not isinstance(data, str) or not TIME.fullmatch(data):
-        raise MalformedError(path, "a time such as 2026-11-21T14:43:34.000123+00:00", data)
+        raise MalformedError(
+            path, "a time such as 2026-11-21T14:43:34.000123+00:00", data
+        )
     try:
         return datetime.fromisoformat(data.replace("Z", "+00:00")).timestamp()
     except (ValueError, OverflowError):
@@ -235,7 +258,9 @@ def decode_time(data: Any, path: str) -> float:
 def decode_number(kind: type[Any], mark: Range, data: Any, path: str) -> Any:
     number = plain_decoder(kind)(data, path)
     if not mark.least <= number <= mark.most:
-        raise MalformedError(path, f"a number from {mark.least:g} to {mark.most:g}", data)
+        raise MalformedError(
+            path, f"a number from {mark.least:g} to {mark.most:g}", data
+        )
     return number
 
 
@@ -318,7 +343,9 @@ def dataclass_encoder(kind: type[Any]) -> Encoder:
     hints = hints_of(cast(Any, kind))
     keys = {name: key_of(name, hint) for name, hint in hints.items()}
     timed = {name for name, hint in hints.items() if is_time(hint)}
-    defaults = {field.name: default_of(field) for field in dataclasses.fields(kind)}
+    defaults = {
+        field.name: default_of(field) for field in dataclasses.fields(kind)
+    }
 
     def encode(value: Any) -> dict[str, Any]:
         data = {}
@@ -359,7 +386,9 @@ def iso_of(seconds: float | None) -> str | None:
     """Return seconds since the epoch as records write a time; None stays None."""
     if seconds is None:
         return None
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="microseconds")
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(
+        timespec="microseconds"
+    )
 
 
 def encode_enum(value: Any) -> Any:

@@ -148,5 +148,13 @@ class Comparison:
     @property
     def is_empty(self) -> bool:
         """Return whether nothing is different."""
-        changes = (self.verdicts, self.stages, self.times, self.checks, self.preflight, self.versions, self.steps)
+        changes = (
+            self.verdicts,
+            self.stages,
+            self.times,
+            self.checks,
+            self.preflight,
+            self.versions,
+            self.steps,
+        )
         return not any(changes)

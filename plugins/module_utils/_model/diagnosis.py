@@ -15,7 +15,19 @@ from .codec import Positive, Share, Text, Time, omitted, schema
 from .verdict import Headline
 from .words import StageName
 
-AskedBy = Annotated[str, schema(enum=("request_id", "server_id", "resource_id", "error", "since", "until"))]
+AskedBy = Annotated[
+    str,
+    schema(
+        enum=(
+            "request_id",
+            "server_id",
+            "resource_id",
+            "error",
+            "since",
+            "until",
+        )
+    ),
+]
 
 
 @dataclass(frozen=True)

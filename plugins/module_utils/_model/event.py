@@ -88,9 +88,23 @@ class Event:
     def searchable(self) -> dict[str, Any]:
         """Return the event as the expressions of flows see it, its own fields beside the common ones."""
         common = {name: getattr(self, name) for name in SEARCHABLE}
-        return {**self.fields, **common, "level": self.level and self.level.value}
+        return {
+            **self.fields,
+            **common,
+            "level": self.level and self.level.value,
+        }
 
 
 # The fields that a reader on a host returns under the same names
-COMMON = ("at", "until", "error_s", "resolution_s", "host", "service", "kind", "keys", "timeless")
+COMMON = (
+    "at",
+    "until",
+    "error_s",
+    "resolution_s",
+    "host",
+    "service",
+    "kind",
+    "keys",
+    "timeless",
+)
 SEARCHABLE = (*COMMON, "source", "text")

@@ -222,7 +222,9 @@ class Router:
 
     @property
     def is_active(self) -> bool:
-        return any(interface.up and interface.addresses for interface in self.external)
+        return any(
+            interface.up and interface.addresses for interface in self.external
+        )
 
 
 @dataclass(frozen=True)

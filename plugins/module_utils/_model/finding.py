@@ -47,7 +47,10 @@ class Cause:
 
     def shows(self, symptom: Symptom) -> bool:
         """Return whether it is this component that shows a symptom."""
-        return symptom.component == self.component and symptom.host in (None, self.host)
+        return symptom.component == self.component and symptom.host in (
+            None,
+            self.host,
+        )
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,13 @@ from .reach import BackEnd, Certificate, ResolvedName
 from .stores import Stores
 from .words import CheckStatus, HostStatus
 
-UnreadKind = Annotated[str, schema(enum=("refused", "missing", "failed", "hung", "strange", "absent"))]
-Part = Annotated[str, schema(enum=("control", "compute", "network", "ceph", "ovn", "queue"))]
+UnreadKind = Annotated[
+    str,
+    schema(enum=("refused", "missing", "failed", "hung", "strange", "absent")),
+]
+Part = Annotated[
+    str, schema(enum=("control", "compute", "network", "ceph", "ovn", "queue"))
+]
 
 
 @dataclass(frozen=True)

@@ -73,4 +73,12 @@ AT_PEER = (
     How.ERROR,
 )
 # How a unit of systemd or a container does not run
-STATES = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED, How.UNHEALTHY, How.STARTING, How.STOPPING)
+STATES = (
+    How.STOPPED,
+    How.FAILED,
+    How.FROZEN,
+    How.PAUSED,
+    How.UNHEALTHY,
+    How.STARTING,
+    How.STOPPING,
+)

@@ -61,7 +61,9 @@ class Port:
     @property
     def ipv4(self) -> Optional[str]:
         """Return the first address of IPv4."""
-        return next((address for address in self.addresses if ":" not in address), None)
+        return next(
+            (address for address in self.addresses if ":" not in address), None
+        )
 
     @property
     def outside(self) -> Optional[str]:
@@ -129,7 +131,11 @@ class Network:
 
     def macs_serving(self, owner: str) -> list[str]:
         """Return the MAC addresses of the ports by which a service is on the network."""
-        return [port.mac for port in self.serving if port.owner == owner and port.mac]
+        return [
+            port.mac
+            for port in self.serving
+            if port.owner == owner and port.mac
+        ]
 
 
 @dataclass(frozen=True)
@@ -185,4 +191,6 @@ class DescribedInstance:
     paths: tuple[GuestPath, ...] = omitted(())
 
     def network_of(self, port: Port) -> Network:
-        return next(network for network in self.networks if network.id == port.network)
+        return next(
+            network for network in self.networks if network.id == port.network
+        )

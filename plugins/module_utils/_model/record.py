@@ -39,7 +39,9 @@ RUN_ID = r"[a-z0-9][a-z0-9-]{2,39}"
 LONGEST_DESCRIPTION = 255
 
 RunId = Annotated[str, schema(pattern=f"^{RUN_ID}$")]
-StageKey = Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]
+StageKey = Annotated[
+    str, schema(enum=tuple(stage.value for stage in StageName))
+]
 
 
 @dataclass(frozen=True)
@@ -350,7 +352,11 @@ class Record:
 
     @property
     def stages_and_removal(self) -> tuple[Stage, ...]:
-        return self.stages if self.removal is None else (*self.stages, self.removal)
+        return (
+            self.stages
+            if self.removal is None
+            else (*self.stages, self.removal)
+        )
 
     @property
     def level_name(self) -> Optional[str]:
@@ -385,7 +391,9 @@ class Record:
     @property
     def known_links(self) -> tuple[Link, ...]:
         """Return the links of all chains that were walked."""
-        return tuple(chain.from_iterable(walked.links for walked in self.known_chains))
+        return tuple(
+            chain.from_iterable(walked.links for walked in self.known_chains)
+        )
 
     @property
     def ports(self) -> tuple[Port, ...]:
@@ -398,7 +406,9 @@ class Record:
     @property
     def resources(self) -> tuple[Resource, ...]:
         """Return what the stages have made or chosen."""
-        return tuple(chain.from_iterable(stage.resources for stage in self.stages))
+        return tuple(
+            chain.from_iterable(stage.resources for stage in self.stages)
+        )
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -421,7 +431,11 @@ class Record:
         if self.removal is None:
             return self
         quiet = [replace(stage, calls=(), waits=()) for stage in self.stages]
-        started = self.started if self.removal.started is None else self.removal.started
+        started = (
+            self.started
+            if self.removal.started is None
+            else self.removal.started
+        )
         return replace(self, started=started, stages=(*quiet, self.removal))
 
     @property
@@ -437,11 +451,16 @@ class Record:
     @property
     def leftovers_in_words(self) -> str:
         """Return what is left, and why."""
-        return ", ".join(f"{leftover.name} ({leftover.reason})" for leftover in self.leftovers)
+        return ", ".join(
+            f"{leftover.name} ({leftover.reason})"
+            for leftover in self.leftovers
+        )
 
     def stage(self, name: StageName) -> Optional[Stage]:
         """Return a stage by its name, if it has begun."""
-        return next((stage for stage in self.stages if stage.stage == name), None)
+        return next(
+            (stage for stage in self.stages if stage.stage == name), None
+        )
 
     def stage_or_skipped(self, name: StageName) -> Stage:
         """Return a stage by its name; one that was skipped and knows nothing if it has not begun."""
@@ -460,7 +479,9 @@ def hosts_by_fact(hosts: Iterable[Host], fact: str) -> dict[str, str]:
 def first_failed(stages: Iterable[Stage]) -> Optional[Stage]:
     """Return the first failed stage in the order of a run, or None."""
     failed = [stage for stage in stages if stage.status is StageStatus.FAILED]
-    return min(failed, key=lambda stage: ORDER.index(stage.stage), default=None)
+    return min(
+        failed, key=lambda stage: ORDER.index(stage.stage), default=None
+    )
 
 
 # Of earlier runs only this is read: to read some twenty whole records would take longer than all else.

@@ -41,4 +41,7 @@ class Service:
 def services_of(host: Host) -> tuple[Service, ...]:
     """Return the services that were found on a host."""
     listed = host.facts.get("services") or []
-    return tuple(codec.from_json(Service, service, f"services of {host.host}") for service in listed)
+    return tuple(
+        codec.from_json(Service, service, f"services of {host.host}")
+        for service in listed
+    )

@@ -61,7 +61,14 @@ class Shortage(Word):
 
 
 # A component is to blame for these, and not the request: it does not report, or Placement does not know its host.
-FAULTS = frozenset({Shortage.DOWN, Shortage.DISABLED_ITSELF, Shortage.NO_PROVIDER, Shortage.NO_INVENTORY})
+FAULTS = frozenset(
+    {
+        Shortage.DOWN,
+        Shortage.DISABLED_ITSELF,
+        Shortage.NO_PROVIDER,
+        Shortage.NO_INVENTORY,
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +104,9 @@ class Reason:
 
 
 # The subject of these is of one host alone.
-SAME_FOR_ALL = frozenset({Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.UNMAPPED})
+SAME_FOR_ALL = frozenset(
+    {Shortage.DISABLED, Shortage.FORCED_DOWN, Shortage.UNMAPPED}
+)
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,9 @@ class HostReasons:
     @property
     def is_broken(self) -> bool:
         """Return whether a broken component alone keeps the request off this host."""
-        return bool(self.reasons) and all(reason.is_fault for reason in self.reasons)
+        return bool(self.reasons) and all(
+            reason.is_fault for reason in self.reasons
+        )
 
     @property
     def fits(self) -> bool:

@@ -16,7 +16,11 @@ from typing import Optional
 from .codec import omitted
 
 # What the flags of a port have it drop
-ALL_PACKETS, INCOMING, OUTGOING = "all packets", "incoming packets", "outgoing packets"
+ALL_PACKETS, INCOMING, OUTGOING = (
+    "all packets",
+    "incoming packets",
+    "outgoing packets",
+)
 # The group of OVN in which Neutron drops what no rule allows
 DEFAULT_DROP = "neutron_pg_drop"
 
@@ -76,15 +80,31 @@ class Switch:
         return bridge_mappings(self.settings.get("ovn-bridge-mappings", ""))
 
     def bridge(self, name: str) -> Optional[Bridge]:
-        return next((bridge for bridge in self.bridges if bridge.name == name), None)
+        return next(
+            (bridge for bridge in self.bridges if bridge.name == name), None
+        )
 
     def bridge_of(self, interface: str) -> Optional[Bridge]:
         """Return the bridge that an interface is plugged into."""
-        return next((bridge for bridge in self.bridges if interface in bridge.interfaces), None)
+        return next(
+            (
+                bridge
+                for bridge in self.bridges
+                if interface in bridge.interfaces
+            ),
+            None,
+        )
 
     def interface_of(self, ports: Collection[str]) -> Optional[Interface]:
         """Return the first interface that is wired with one of some Neutron ports."""
-        return next((interface for interface in self.interfaces if interface.port in ports), None)
+        return next(
+            (
+                interface
+                for interface in self.interfaces
+                if interface.port in ports
+            ),
+            None,
+        )
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ class Age:
     most_s: Optional[float] = None
 
     def has(self, seconds: float) -> bool:
-        return seconds >= self.least_s and (self.most_s is None or seconds <= self.most_s)
+        return seconds >= self.least_s and (
+            self.most_s is None or seconds <= self.most_s
+        )
 
 
 @dataclass(frozen=True)

@@ -224,7 +224,11 @@ class Symptom:
         """Return what tells it from other symptoms: what was found and where, and not how certain that is."""
         if self.code in ONE_PER_PLACE:
             return self.code, *self.place
-        return tuple(getattr(self, field.name) for field in fields(self) if field.name not in NOT_IDENTITY)
+        return tuple(
+            getattr(self, field.name)
+            for field in fields(self)
+            if field.name not in NOT_IDENTITY
+        )
 
     @property
     def source(self) -> tuple[object, ...]:
@@ -235,7 +239,9 @@ class Symptom:
 
 
 # What was found once at a place, whatever peers it may be about
-ONE_PER_PLACE = frozenset({Code.STEP_MISSING, Code.NO_VALID_HOST, Code.DHCP_UNANSWERED})
+ONE_PER_PLACE = frozenset(
+    {Code.STEP_MISSING, Code.NO_VALID_HOST, Code.DHCP_UNANSWERED}
+)
 NOT_IDENTITY = frozenset(
     {
         "how",

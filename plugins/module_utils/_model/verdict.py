@@ -113,7 +113,9 @@ class Verdict:
     """
 
     result: Result
-    stage: Optional[Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]]
+    stage: Optional[
+        Annotated[str, schema(enum=tuple(stage.value for stage in StageName))]
+    ]
     reason: Text
     step: Optional[str] = None
     component: Optional[str] = None

@@ -26,7 +26,9 @@ def now() -> str:
 def parse(text: str, zone: tzinfo = timezone.utc) -> datetime:
     """Return a time in ISO 8601, as records, APIs and logs write it. Where it names no zone, it is in the given one."""
     text = ZONE.sub(r"\1:\2", text.replace("Z", "+00:00"))
-    moment = datetime.fromisoformat(FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text))
+    moment = datetime.fromisoformat(
+        FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text)
+    )
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
@@ -53,7 +55,9 @@ class Stopwatch:
         return round(time.monotonic() - self._zero, 6)
 
 
-def clock_difference(samples: Iterable[tuple[float, str, float]]) -> dict[str, Any] | None:
+def clock_difference(
+    samples: Iterable[tuple[float, str, float]],
+) -> dict[str, Any] | None:
     """Return how far the cloud's clock is ahead of ours, from (sent, Date header, received) of several answers.
 
     A Date header is cut to whole seconds, so each answer allows a range. Together they allow what all ranges share.
@@ -70,7 +74,9 @@ def clock_difference(samples: Iterable[tuple[float, str, float]]) -> dict[str, A
         return None
     consistent = max(lows) <= min(highs)
     # Hosts behind one address may differ, and then the ranges share nothing: the error covers them all.
-    lowest, highest = (max(lows), min(highs)) if consistent else (min(lows), max(highs))
+    lowest, highest = (
+        (max(lows), min(highs)) if consistent else (min(lows), max(highs))
+    )
     return {
         "offset_s": round((lowest + highest) / 2, 3),
         "error_s": round((highest - lowest) / 2, 3),

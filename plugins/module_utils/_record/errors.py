@@ -43,7 +43,14 @@ HINTS = {
 
 
 # Exceptions of code that reads an answer or a file of an unknown form
-MALFORMED = (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError)
+MALFORMED = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 # An error as a record has it
@@ -74,7 +81,9 @@ class StageError(Exception):
             status=status,
             request_id=bounded(request_id),
             hint=hint or HINTS.get(kind, ""),
-            details={name: masked_leaves(value) for name, value in details.items()},
+            details={
+                name: masked_leaves(value) for name, value in details.items()
+            },
         )
 
     @property
@@ -87,7 +96,9 @@ class StageError(Exception):
 def masked_leaves(value: Any) -> Any:
     """Return data in which each text is masked as the words of a cloud are."""
     if isinstance(value, dict):
-        return {str(key)[:80]: masked_leaves(inner) for key, inner in value.items()}
+        return {
+            str(key)[:80]: masked_leaves(inner) for key, inner in value.items()
+        }
     if isinstance(value, list):
         return [masked_leaves(inner) for inner in value]
     return words_of(value) if isinstance(value, str) else value
@@ -122,11 +133,17 @@ def failure_of(exc: BaseException, doing: str) -> Failure:
         message = f"waited {exc.seconds:.0f} s for {exc.what}; the last state was {exc.state}"
         return StageError("deadline", message).failure
     if isinstance(exc, (Interrupted, KeyboardInterrupt)):
-        return StageError("interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}").failure
+        return StageError(
+            "interrupted", f"{doing}: interrupted by {str(exc) or 'SIGINT'}"
+        ).failure
     if isinstance(exc, OSError):
         where = f": {exc.filename}" if exc.filename else ""
-        return StageError("files", f"{doing}: {exc.strerror or exc}{where}").failure
-    return StageError("internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}").failure
+        return StageError(
+            "files", f"{doing}: {exc.strerror or exc}{where}"
+        ).failure
+    return StageError(
+        "internal", f"{doing}: {type(exc).__name__}: {words_of(exc)}"
+    ).failure
 
 
 def sentence(error: Error) -> str:
@@ -135,19 +152,32 @@ def sentence(error: Error) -> str:
     A cloud's own words may stand in it, and must not control a terminal.
     """
     text = f"{error['message'].rstrip('.')}. {error['hint']}".strip()
-    return "".join(mark if mark.isprintable() or mark in "\n\t" else "\N{REPLACEMENT CHARACTER}" for mark in text)
+    return "".join(
+        mark
+        if mark.isprintable() or mark in "\n\t"
+        else "\N{REPLACEMENT CHARACTER}"
+        for mark in text
+    )
 
 
 def trace_of(kind: str) -> str | None:
     """Return the traceback of an exception of a kind that may be a defect of ours. Ansible shows it on request."""
-    return traceback.format_exc() if kind in ("internal", "malformed") else None
+    return (
+        traceback.format_exc() if kind in ("internal", "malformed") else None
+    )
 
 
 @contextlib.contextmanager
-def failing(module: Any, doing: str, explain: Callable[[Exception, str], Error] = explain) -> Iterator[None]:
+def failing(
+    module: Any,
+    doing: str,
+    explain: Callable[[Exception, str], Error] = explain,
+) -> Iterator[None]:
     """Fail the module with one message about any exception, whether we expected it or it is a defect of ours."""
     try:
         yield
     except Exception as exc:
         error = explain(exc, doing)
-        module.fail_json(msg=sentence(error), exception=trace_of(error["kind"]))
+        module.fail_json(
+            msg=sentence(error), exception=trace_of(error["kind"])
+        )

@@ -23,7 +23,9 @@ BOOT_PATHS = ("/servers", "/os-volume_attachments")
 OWN_KINDS = ("request", "asked", "server", "port", "tap", "mac")
 # In characters: the kernel cuts the name of an interface, so a tap is named by the start of its port's id.
 TAP_ID = 11
-REQUEST = re.compile(r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+REQUEST = re.compile(
+    r"req-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+)
 # What separates the words of a text that may be ids
 SEPARATOR = re.compile(r"[^\w.:-]")
 
@@ -37,7 +39,9 @@ def keys_of(record: Record) -> Keys:
     }
     for kind in ("network", "volume"):
         found[kind] = [*found.get(kind, ()), *made(record, kind)]
-    return with_shared({kind: set(filter(None, ids)) for kind, ids in found.items()}, record)
+    return with_shared(
+        {kind: set(filter(None, ids)) for kind, ids in found.items()}, record
+    )
 
 
 def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
@@ -45,7 +49,9 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
     instance = record.instance
     if instance is None:
         return {}
-    subnets = chain.from_iterable(network.subnets for network in instance.networks)
+    subnets = chain.from_iterable(
+        network.subnets for network in instance.networks
+    )
     return {
         "port": [port.id for port in instance.ports],
         "tap": [f"tap{port.id[:TAP_ID]}" for port in instance.ports],
@@ -53,7 +59,9 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
         "mac": [port.mac for port in instance.ports],
         "network": [network.id for network in instance.networks],
         "subnet": [subnet.id for subnet in subnets],
-        "router": chain.from_iterable(network.routers for network in instance.networks),
+        "router": chain.from_iterable(
+            network.routers for network in instance.networks
+        ),
         "volume": instance.volumes,
         "image": [instance.image.id if instance.image else None],
     }
@@ -62,11 +70,20 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
 def requests_of(record: Record) -> dict[str, Iterable[str | None]]:
     """Return the ids of the requests of the boot, and of the others that services know a run by."""
     boot = record.stage_or_skipped(StageName.BOOT)
-    of_boot = {call.request_id for call in boot.calls if call.path.endswith(BOOT_PATHS)}
+    of_boot = {
+        call.request_id
+        for call in boot.calls
+        if call.path.endswith(BOOT_PATHS)
+    }
     ids = [call.request_id for call in record.calls if is_notable(call)]
     return {
-        "request": [boot.details.get("request_id"), *filter(of_boot.__contains__, ids)],
-        "asked": [request_id for request_id in ids if request_id not in of_boot],
+        "request": [
+            boot.details.get("request_id"),
+            *filter(of_boot.__contains__, ids),
+        ],
+        "asked": [
+            request_id for request_id in ids if request_id not in of_boot
+        ],
     }
 
 
@@ -84,13 +101,19 @@ def resources_made(record: Record) -> list[Resource]:
 
 def made(record: Record, kind: str) -> list[str]:
     """Return the ids of what the run has made of a kind, also if no instance came of it."""
-    return [resource.id for resource in resources_made(record) if resource.kind == kind]
+    return [
+        resource.id
+        for resource in resources_made(record)
+        if resource.kind == kind
+    ]
 
 
 def server_of(record: Record) -> str | None:
     if record.instance is not None:
         return record.instance.server.id
-    server = record.stage_or_skipped(StageName.BOOT).details.get("server") or {}
+    server = (
+        record.stage_or_skipped(StageName.BOOT).details.get("server") or {}
+    )
     server_id: str | None = server.get("id")
     return server_id
 
@@ -108,5 +131,8 @@ def with_shared(ids_by_kind: Mapping[str, set[str]], record: Record) -> Keys:
 def keys_in(text: str, keys: Mapping[str, list[str]]) -> Keys:
     """Return the run's ids that a text of ours contains, such as a path."""
     words = set(SEPARATOR.split(text))
-    contained = {kind: list(filter(words.__contains__, ids)) for kind, ids in keys.items()}
+    contained = {
+        kind: list(filter(words.__contains__, ids))
+        for kind, ids in keys.items()
+    }
     return {kind: ids for kind, ids in contained.items() if ids}

@@ -32,7 +32,11 @@ ID = r"[0-9A-Za-z_-]{1,64}"
 TWO_IDS = re.compile(f"{ID}/{ID}")
 # Nova knows a key pair by its name, which is ours.
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,254}")
-FORMS = {"router_interface": TWO_IDS, "second_router_interface": TWO_IDS, "key_pair": NAME}
+FORMS = {
+    "router_interface": TWO_IDS,
+    "second_router_interface": TWO_IDS,
+    "key_pair": NAME,
+}
 FORM = re.compile(ID)
 
 
@@ -56,10 +60,20 @@ class Ledger:
             enter(self.entries, damaged(f"the whole ledger ({words_of(exc)})"))
 
     def write(self, event: str, kind: str, name: str, **fields: Any) -> None:
-        line = {"at": now(), "event": event, "kind": kind, "name": name, **fields}
+        line = {
+            "at": now(),
+            "event": event,
+            "kind": kind,
+            "name": name,
+            **fields,
+        }
         with open(self.path, "a", encoding="utf-8", opener=private) as stream:
             # A crash may have cut off the last line: the next one begins on a line of its own.
-            stream.write(("" if ends_whole(self.path) else "\n") + json.dumps(line) + "\n")
+            stream.write(
+                ("" if ends_whole(self.path) else "\n")
+                + json.dumps(line)
+                + "\n"
+            )
             stream.flush()
             os.fsync(stream.fileno())
         enter(self.entries, line)
@@ -70,7 +84,10 @@ class Ledger:
 
 def is_id(kind: str, identity: Any) -> bool:
     """Return whether something may be the id of such a resource."""
-    return isinstance(identity, str) and FORMS.get(kind, FORM).fullmatch(identity) is not None
+    return (
+        isinstance(identity, str)
+        and FORMS.get(kind, FORM).fullmatch(identity) is not None
+    )
 
 
 def private(path: str, flags: int) -> int:
@@ -99,11 +116,16 @@ class ForeignFileError(StageError):
 def own_text(path: str, longest: int, errors: str = "strict") -> str:
     """Return the text of a run's own file. A longer file is refused, and anything but a regular file."""
     if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-        raise ForeignFileError("no_run", f"{path} is not a regular file, so it is not a run's own")
+        raise ForeignFileError(
+            "no_run", f"{path} is not a regular file, so it is not a run's own"
+        )
     with open(path, encoding="utf-8", errors=errors, opener=private) as stream:
         text = stream.read(longest + 1)
     if len(text) > longest:
-        raise StageError("no_run", f"{path} is longer than {longest} characters, so it is not a run's own")
+        raise StageError(
+            "no_run",
+            f"{path} is longer than {longest} characters, so it is not a run's own",
+        )
     return text
 
 
@@ -116,7 +138,13 @@ def ends_whole(path: str) -> bool:
 
 def enter(entries: Entries, line: dict[str, Any]) -> None:
     key = (line["kind"], line["name"])
-    new = {"kind": line["kind"], "name": line["name"], "id": None, "begun": line["at"], "lost": None}
+    new = {
+        "kind": line["kind"],
+        "name": line["name"],
+        "id": None,
+        "begun": line["at"],
+        "lost": None,
+    }
     entry = entries.setdefault(key, new)
     if line["event"] == BEGUN:
         # Begun again after the first one was gone or refused, whose id and times are not those of this one.
@@ -124,7 +152,13 @@ def enter(entries: Entries, line: dict[str, Any]) -> None:
     elif line["event"] == LOST:
         entry["lost"] = line["at"]
     entry["event"] = line["event"]
-    entry.update({name: value for name, value in line.items() if name not in ("at", "event", "kind", "name")})
+    entry.update(
+        {
+            name: value
+            for name, value in line.items()
+            if name not in ("at", "event", "kind", "name")
+        }
+    )
 
 
 def damaged(name: str) -> dict[str, Any]:

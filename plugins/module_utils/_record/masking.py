@@ -69,8 +69,12 @@ SECRETS = [
         r"(?P<value>\b(?:gAAAA|eyJ)[\w.=-]{8,})",
     )
 ]
-UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-HEX = re.compile(r"(?<![0-9a-z])(?=\d*[a-f])[0-9a-f]{16,}(?![0-9a-z])", re.IGNORECASE)
+UUID = re.compile(
+    r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE
+)
+HEX = re.compile(
+    r"(?<![0-9a-z])(?=\d*[a-f])[0-9a-f]{16,}(?![0-9a-z])", re.IGNORECASE
+)
 WORD = re.compile(r"[A-Za-z0-9+/_~-]{16,}(?:={1,2}(?![\w./'\"-]))?")
 # A part of a name: capitals, small letters, digits
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -80,10 +84,15 @@ SHORT_PARTS, SHORTEST_KEY, SHORT_NAMES = 3, 10, 2.1
 
 
 # A key in PEM, on lines of its own or with its line feeds written as \\n; one that was cut off goes on to the end.
-KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
 # The frames of a traceback of Python, which are about a service's code; the line of the exception stands behind them.
 HEADING = "Traceback (most recent call last):"
-FRAMES = re.compile(rf"^([ \t]*){re.escape(HEADING)}\n(?:\1[ \t]+.*(?:\n|\Z))*", re.MULTILINE)
+FRAMES = re.compile(
+    rf"^([ \t]*){re.escape(HEADING)}\n(?:\1[ \t]+.*(?:\n|\Z))*", re.MULTILINE
+)
 # The secrets of this process's cloud: its password, its tokens
 KNOWN: set[str] = set()
 # A secret of fewer characters is replaced where it stands alone: it may be a part of any word.
@@ -103,16 +112,24 @@ def is_unmistakable(secret: str) -> bool:
     A password that is a plain word, such as admin, is the name of other things, too. Letters that are written in no way
     of a word are none.
     """
-    is_word = secret.isalpha() and (secret.islower() or secret.isupper() or secret.istitle())
+    is_word = secret.isalpha() and (
+        secret.islower() or secret.isupper() or secret.istitle()
+    )
     return len(secret) >= SHORT and not is_word
 
 
 def without_known(text: str, secrets: set[str] | None = None) -> str:
     """Replace the known secrets in a text."""
-    for secret in sorted(KNOWN if secrets is None else secrets, key=len, reverse=True):
+    for secret in sorted(
+        KNOWN if secrets is None else secrets, key=len, reverse=True
+    ):
         if secret not in text:
             continue
-        alone = re.escape(secret) if len(secret) >= SHORT else rf"(?<!\w){re.escape(secret)}(?!\w)"
+        alone = (
+            re.escape(secret)
+            if len(secret) >= SHORT
+            else rf"(?<!\w){re.escape(secret)}(?!\w)"
+        )
         text = re.sub(alone, HIDDEN, text)
     return text
 
@@ -123,7 +140,9 @@ def words_of(text: Any, longest: int = LONGEST_WORDS) -> str:
     text = FRAMES.sub("", text[:LONGEST_LOOK]).replace(HEADING, "traceback:")
     looked_at = text[: 2 * longest]
     lines = without_known(KEY.sub(HIDDEN, looked_at)).splitlines()
-    text_masked = "\n".join(masked(line) or (CUT.strip() if line.strip() else "") for line in lines)
+    text_masked = "\n".join(
+        masked(line) or (CUT.strip() if line.strip() else "") for line in lines
+    )
     if len(looked_at) < len(text):
         # At its end a secret may have lost the half by which it is known.
         return text_masked[: longest - len(CUT)] + CUT.rstrip()
@@ -154,7 +173,9 @@ def bounded_copy(value: T) -> T:
 def shortened(text: str, longest: int) -> str:
     """Cut a text in its middle: what a command said stands behind the command, which may be long."""
     half = (longest - len(CUT)) // 2
-    return text if len(text) <= longest else f"{text[:half]}{CUT}{text[-half:]}"
+    return (
+        text if len(text) <= longest else f"{text[:half]}{CUT}{text[-half:]}"
+    )
 
 
 def quote_of(text: str, ids: Container[str] = ()) -> str:
@@ -166,12 +187,23 @@ def masked(text: str, ids: Container[str] = ()) -> str:
     """Return a line without its secrets, and without characters that are not text."""
     if len(text) > MOST:
         text = text[:MOST].rpartition(" ")[0]
-    text = "".join(mark for mark in COLOUR.sub("", text) if mark.isprintable() or mark.isspace())
+    text = "".join(
+        mark
+        for mark in COLOUR.sub("", text)
+        if mark.isprintable() or mark.isspace()
+    )
     text = " ".join(without_known(text).split())
     for pattern in SECRETS:
         text = without_values(pattern, text)
     for pattern in (HEX, WORD):
-        text = pattern.sub(lambda match: match[0] if match[0] in ids or is_harmless(match[0]) else HIDDEN, text)
+        text = pattern.sub(
+            lambda match: (
+                match[0]
+                if match[0] in ids or is_harmless(match[0])
+                else HIDDEN
+            ),
+            text,
+        )
     return text
 
 
@@ -179,7 +211,10 @@ def without_values(pattern: re.Pattern[str], text: str) -> str:
     """Return the text without the values that a pattern finds. A value may look like the name of another one."""
     place, shown, end = 0, [], 0
     while match := pattern.search(text, place):
-        begin, place = match.start("value"), max(match.start("value"), match.start() + 1)
+        begin, place = (
+            match.start("value"),
+            max(match.start("value"), match.start() + 1),
+        )
         if begin >= end:
             shown += [text[end:begin], HIDDEN]
         end = max(end, match.end("value"))
@@ -189,13 +224,22 @@ def without_values(pattern: re.Pattern[str], text: str) -> str:
 def is_passphrase(word: str) -> bool:
     """Return whether a word has several words, with capitals, small letters and digits: names have two of the three."""
     kinds = ("[A-Z]", "[a-z]", "[0-9]")
-    return "/" not in word and "-" in word and all(re.search(kind, word) for kind in kinds)
+    return (
+        "/" not in word
+        and "-" in word
+        and all(re.search(kind, word) for kind in kinds)
+    )
 
 
 def is_harmless(word: str) -> bool:
     """Return whether a long word is an id, a path or a name, and no key: in a key letters and digits have no order."""
     word = UUID.sub("", word)
-    if HEX.fullmatch(word) or "+" in word or word.endswith("=") or is_passphrase(word):
+    if (
+        HEX.fullmatch(word)
+        or "+" in word
+        or word.endswith("=")
+        or is_passphrase(word)
+    ):
         return False
     if any(map(is_disorderly, re.split(r"[/_~-]", word))):
         return False

@@ -31,13 +31,22 @@ from .._model.words import Result, StageName
 from . import shared_memory
 from .clock import now, parse, seconds_of
 from .errors import MALFORMED, StageError
-from .ledger import LONGEST_RECORD, ForeignFileError, Ledger, own_text, private, regular
+from .ledger import (
+    LONGEST_RECORD,
+    ForeignFileError,
+    Ledger,
+    own_text,
+    private,
+    regular,
+)
 from .masking import words_of
 
 # Only if a user asks for them
 OPTIONAL = (StageName.DATAPLANE, StageName.JOURNEY)
 # The stages of every run. The removal of what it has made is recorded as a stage of its own, beside these.
-STAGES = tuple(name for name in ORDER if name not in (*OPTIONAL, StageName.REMOVAL))
+STAGES = tuple(
+    name for name in ORDER if name not in (*OPTIONAL, StageName.REMOVAL)
+)
 # The file that a process locks that works on a run, and what the names of the locks of stages begin with
 LOCK = "lock"
 # The link to the newest run
@@ -81,7 +90,12 @@ def write_whole(path: str, text: str) -> None:
         stream.write(text.encode("utf-8"))
 
 
-def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None, tools: Tools | None = None) -> Record:
+def new_record(
+    run_id: str,
+    cloud: str | None,
+    level: RunLevel | None = None,
+    tools: Tools | None = None,
+) -> Record:
     return Record(
         schema=SCHEMA,
         run_id=run_id,
@@ -105,7 +119,10 @@ def new_record(run_id: str, cloud: str | None, level: RunLevel | None = None, to
 
 
 def write_record(directory: str, record: Record) -> None:
-    write_whole(os.path.join(directory, "run.json"), json.dumps(codec.to_json(record), indent=1) + "\n")
+    write_whole(
+        os.path.join(directory, "run.json"),
+        json.dumps(codec.to_json(record), indent=1) + "\n",
+    )
 
 
 class Run:
@@ -115,8 +132,14 @@ class Run:
     ledger: what was made can be removed by either of them.
     """
 
-    def __init__(self, directory: str, record: Record | None = None, recover: bool = False) -> None:
-        self.directory = os.path.realpath(directory)  # not the link to the latest
+    def __init__(
+        self,
+        directory: str,
+        record: Record | None = None,
+        recover: bool = False,
+    ) -> None:
+        # Not the link to the latest
+        self.directory = os.path.realpath(directory)
         self.id = os.path.basename(self.directory)
         self.recover = recover
         # Why the record could not be read, if the run goes on by its ledger
@@ -129,10 +152,18 @@ class Run:
         try:
             return read_record(self.directory)
         except StageError as exc:
-            if not self.recover or not os.path.lexists(self.ledger.path) or isinstance(exc, ForeignFileError):
+            if (
+                not self.recover
+                or not os.path.lexists(self.ledger.path)
+                or isinstance(exc, ForeignFileError)
+            ):
                 raise
             self.lost_record = str(exc)
-        begun = [seconds_of(entry["begun"]) for entry in self.ledger.entries.values() if is_time(entry["begun"])]
+        begun = [
+            seconds_of(entry["begun"])
+            for entry in self.ledger.entries.values()
+            if is_time(entry["begun"])
+        ]
         record = new_record(self.id, None)
         return replace(record, started=min(begun, default=record.started))
 
@@ -147,7 +178,10 @@ class Run:
     def imagined(cls, directory: str) -> Run:
         """Return a run for check mode. It need not exist, and nothing is written to it."""
         exists = os.path.exists(os.path.join(directory, "run.json"))
-        return cls(directory, None if exists else new_record(os.path.basename(directory), None))
+        return cls(
+            directory,
+            None if exists else new_record(os.path.basename(directory), None),
+        )
 
     def path(self, name: str) -> str:
         return os.path.join(self.directory, name)
@@ -173,19 +207,35 @@ class Run:
         """Write a stage's record, and replace an older one of the same stage. Others may be written meanwhile."""
         with self._locked("lock.record", fcntl.LOCK_EX):
             self.record = self._read()
-            others = [other for other in self.record.stages if other.stage is not stage.stage]
-            in_order = sorted([*others, stage], key=lambda each: ORDER.index(each.stage))
+            others = [
+                other
+                for other in self.record.stages
+                if other.stage is not stage.stage
+            ]
+            in_order = sorted(
+                [*others, stage], key=lambda each: ORDER.index(each.stage)
+            )
             self.update(stages=tuple(in_order))
             self.save()
 
     def resource(self, kind: str) -> Resource | None:
         """Return the first resource of a kind that a stage has made or chosen."""
-        return next((resource for resource in self.record.resources if resource.kind == kind), None)
+        return next(
+            (
+                resource
+                for resource in self.record.resources
+                if resource.kind == kind
+            ),
+            None,
+        )
 
     @property
     def token_path(self) -> str:
         """Return the path of the run's memory while the run is watched, else an empty text."""
-        with contextlib.suppress(OSError, ValueError), open(self.path("watched"), "rb", opener=regular) as stream:
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(self.path("watched"), "rb", opener=regular) as stream,
+        ):
             return stream.read(LONGEST_PATH).decode("ascii")
         return ""
 
@@ -200,8 +250,15 @@ class Run:
 
     def say(self, stage: str, text: str) -> None:
         """Write a line for the users who follow the run. A full disk fails where the record is written, not here."""
-        line = {"at": now(), "stage": stage, "text": words_of(text, LONGEST_LINE)}
-        with contextlib.suppress(OSError), open(self.path("progress.jsonl"), "a", opener=private) as stream:
+        line = {
+            "at": now(),
+            "stage": stage,
+            "text": words_of(text, LONGEST_LINE),
+        }
+        with (
+            contextlib.suppress(OSError),
+            open(self.path("progress.jsonl"), "a", opener=private) as stream,
+        ):
             stream.write(json.dumps(line) + "\n")
 
     def save(self) -> None:
@@ -212,12 +269,19 @@ class Run:
     def finish(self) -> None:
         finished = self.ended_at()
         # Several processes have done the run, so there is no other clock than one that may have been set back.
-        self.update(finished=finished, duration_s=max(0.0, round(finished - self.record.started, 6)))
+        self.update(
+            finished=finished,
+            duration_s=max(0.0, round(finished - self.record.started, 6)),
+        )
 
     def ended_at(self) -> float:
         """Return when the run has ended: now, or when the operation did that was asked about."""
         operation = self.record.operation
-        return seconds_of(now()) if operation is None or operation.ended is None else operation.ended
+        return (
+            seconds_of(now())
+            if operation is None or operation.ended is None
+            else operation.ended
+        )
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
@@ -243,12 +307,18 @@ class Run:
 
     @contextlib.contextmanager
     def _locked(self, name: str, how: int) -> Iterator[TextIO]:
-        with open(self.path(name), "a", encoding="utf-8", opener=private) as lock:
+        with open(
+            self.path(name), "a", encoding="utf-8", opener=private
+        ) as lock:
             try:
                 fcntl.flock(lock, how)
             except BlockingIOError:
                 hint = "Wait until it ends, or use another run_id."
-                raise StageError("conflict", f"another process works on the run {self.id}", hint=hint) from None
+                raise StageError(
+                    "conflict",
+                    f"another process works on the run {self.id}",
+                    hint=hint,
+                ) from None
             yield lock
 
     def _read_again(self) -> None:
@@ -275,7 +345,11 @@ def check_id(run_id: str) -> None:
 
 
 def begin(
-    runs: str, run_id: str, cloud: str | None, level: RunLevel | None = None, tools: Tools | None = None
+    runs: str,
+    run_id: str,
+    cloud: str | None,
+    level: RunLevel | None = None,
+    tools: Tools | None = None,
 ) -> tuple[Run, bool]:
     """Make the directory of a new run, or find that of an old one. Returns the run and whether it is new."""
     check_id(run_id)
@@ -286,7 +360,13 @@ def begin(
         return run, False
     make_private(directory)
     record = new_record(run_id, cloud, level, tools)
-    os.close(os.open(os.path.join(directory, "ledger.jsonl"), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
+    os.close(
+        os.open(
+            os.path.join(directory, "ledger.jsonl"),
+            os.O_CREAT | os.O_APPEND | os.O_WRONLY,
+            0o600,
+        )
+    )
     write_record(directory, record)
     sync_directory(directory)
     point_latest(runs, run_id)
@@ -300,7 +380,12 @@ def make_directory(directory: str, kind: str, own_id: str) -> None:
         os.mkdir(directory, mode=0o700)
     except FileExistsError:
         hint = "Choose another id, or none."
-        raise StageError("conflict", f"there was a {kind} {own_id} before", resource=own_id, hint=hint) from None
+        raise StageError(
+            "conflict",
+            f"there was a {kind} {own_id} before",
+            resource=own_id,
+            hint=hint,
+        ) from None
 
 
 def make_private(directory: str) -> None:
@@ -310,10 +395,13 @@ def make_private(directory: str) -> None:
         missing.append(path)
         path = os.path.dirname(path)
     for path in reversed(missing):
-        with contextlib.suppress(FileExistsError):  # another run has just made it
+        # Another run has just made it
+        with contextlib.suppress(FileExistsError):
             os.mkdir(path, mode=0o700)
     if not os.path.isdir(directory):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
+        raise NotADirectoryError(
+            errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory
+        )
 
 
 def point_latest(runs: str, run_id: str) -> None:
@@ -340,7 +428,10 @@ def read_record(directory: str) -> Record:
     if record.is_removal:
         # It has its place beside the stages, and none in their order.
         path = os.path.join(directory, "run.json")
-        raise StageError("no_run", f"{path} is no record of the schema {SCHEMA}: it has a removal among its stages")
+        raise StageError(
+            "no_run",
+            f"{path} is no record of the schema {SCHEMA}: it has a removal among its stages",
+        )
     return record
 
 
@@ -353,7 +444,10 @@ def read_as(kind: type[T], directory: str) -> T:
     try:
         text = own_text(path, LONGEST_RECORD)
     except FileNotFoundError:
-        raise StageError("no_run", f"{directory} is not the directory of a run: it has no run.json") from None
+        raise StageError(
+            "no_run",
+            f"{directory} is not the directory of a run: it has no run.json",
+        ) from None
     except ValueError as exc:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     return parsed(kind, SCHEMA, path, text)
@@ -367,13 +461,20 @@ def parsed(kind: type[T], schema: str, path: str, text: str) -> T:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     found = data.get("schema") if isinstance(data, dict) else None
     if found != schema:
-        raise StageError("no_run", f"the schema of {path} is {found}, not {schema}")
+        raise StageError(
+            "no_run", f"the schema of {path} is {found}, not {schema}"
+        )
     try:
         return codec.from_json(kind, data)
     except codec.MalformedError as exc:
-        raise StageError("no_run", f"{path} is no record of the schema {schema}: {exc}") from None
+        raise StageError(
+            "no_run", f"{path} is no record of the schema {schema}: {exc}"
+        ) from None
     except RecursionError:
-        raise StageError("no_run", f"{path} is no record of the schema {schema}: it is nested too deep") from None
+        raise StageError(
+            "no_run",
+            f"{path} is no record of the schema {schema}: it is nested too deep",
+        ) from None
 
 
 def is_time(value: Any) -> bool:
@@ -388,7 +489,11 @@ def is_time(value: Any) -> bool:
 def is_finite(value: Any) -> bool:
     """Return whether a value is a number that others can be compared with, and that JSON can hold."""
     try:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        return (
+            isinstance(value, (int, float))
+            and not isinstance(value, bool)
+            and math.isfinite(value)
+        )
     except OverflowError:
         return False
 
@@ -404,8 +509,14 @@ def check_own(run: Run) -> None:
     if not RUN_ID.fullmatch(run.id) or run.record.run_id != run.id:
         message = f"the directory {run.directory} does not have the name of its run, {run.record.run_id}"
         raise StageError("invalid", message, resource=run.id, hint=hint)
-    for path in (run.directory, run.path("run.json"), run.path("ledger.jsonl")):
-        owner = os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()
+    for path in (
+        run.directory,
+        run.path("run.json"),
+        run.path("ledger.jsonl"),
+    ):
+        owner = (
+            os.lstat(path).st_uid if os.path.lexists(path) else os.geteuid()
+        )
         if owner != os.geteuid():
             message = f"{path} belongs to another user (number {owner}), so nothing that it names is removed"
             raise StageError("invalid", message, resource=run.id, hint=hint)
@@ -421,7 +532,11 @@ def run_directories(runs: str, *others: str) -> list[str]:
     except FileNotFoundError:
         return []
     paths = [os.path.join(runs, name) for name in names]
-    return [path for path in paths if not os.path.islink(path) and has_any(path, ("run.json", *others))]
+    return [
+        path
+        for path in paths
+        if not os.path.islink(path) and has_any(path, ("run.json", *others))
+    ]
 
 
 def has_any(directory: str, names: tuple[str, ...]) -> bool:

@@ -31,7 +31,10 @@ def is_ours(path: str) -> bool:
 
     Another process may have the id by now, and root could open another user's file.
     """
-    return os.readlink(path).startswith("/memfd:stackproof") and os.stat(path).st_uid == os.geteuid()
+    return (
+        os.readlink(path).startswith("/memfd:stackproof")
+        and os.stat(path).st_uid == os.geteuid()
+    )
 
 
 def read(path: str) -> dict[str, Any]:

@@ -37,7 +37,9 @@ def timeout_of(value: Any, name: str) -> float:
         seconds = math.nan
     if not 0 < seconds <= LONGEST_TIMEOUT:
         hint = f"Give a number of seconds above 0, at most {LONGEST_TIMEOUT}, a week."
-        raise StageError("invalid", f"{name} cannot be {value}", resource=name, hint=hint)
+        raise StageError(
+            "invalid", f"{name} cannot be {value}", resource=name, hint=hint
+        )
     return seconds
 
 
@@ -46,7 +48,9 @@ GRACE = 1.0
 
 
 class Deadline:
-    def __init__(self, seconds: Any, name: str = "timeout", grace: float | None = None) -> None:
+    def __init__(
+        self, seconds: Any, name: str = "timeout", grace: float | None = None
+    ) -> None:
         self.seconds = timeout_of(seconds, name)
         self._grace = GRACE if grace is None else grace
         self._end = time.monotonic() + self.seconds
@@ -88,7 +92,15 @@ class WaitAtWork:
         self._asked: float | None = None
         # How long before the last look its state may have begun
         self._resolution_s: float | None = None
-        waits.append(Wait(awaited=awaited, started=self._watch.began, seconds=0.0, states=(), polls=0))
+        waits.append(
+            Wait(
+                awaited=awaited,
+                started=self._watch.began,
+                seconds=0.0,
+                states=(),
+                polls=0,
+            )
+        )
 
     @property
     def wait(self) -> Wait:
@@ -106,14 +118,21 @@ class WaitAtWork:
     def note(self, state: str, asked: float, answered: float) -> bool:
         """Note what a look has shown. Return whether it is another state than that of the look before."""
         # A state came at some time between the last look that did not show it and this one.
-        self._resolution_s = None if self._asked is None else round(answered - self._asked, 3)
+        self._resolution_s = (
+            None if self._asked is None else round(answered - self._asked, 3)
+        )
         self._asked = asked
         seconds = self._watch.seconds()
         self._change(polls=self.wait.polls + 1, seconds=seconds)
         states = self.wait.states
         if states and states[-1].state == state:
             return False
-        new = State(state=state, at=seconds_of(now()), after_s=seconds, resolution_s=self._resolution_s)
+        new = State(
+            state=state,
+            at=seconds_of(now()),
+            after_s=seconds,
+            resolution_s=self._resolution_s,
+        )
         # A state that never rests fills neither memory nor record: the first ones stay, and the last.
         self._change(states=(*states[: MOST_STATES - 1], new))
         return True

@@ -9,9 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 # Control characters but tab and line feed, marks that turn the direction of writing, surrogates and non-characters
-CONTROL_MARKS = [*range(9), *range(11, 32), *range(127, 160), *range(0x2028, 0x202F), *range(0x2066, 0x206A)]
-CONTROL_MARKS += [ord("\N{ARABIC LETTER MARK}"), ord("\N{LEFT-TO-RIGHT MARK}"), ord("\N{RIGHT-TO-LEFT MARK}")]
-CONTROL = dict.fromkeys([*CONTROL_MARKS, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?")
+CONTROL_MARKS = [
+    *range(9),
+    *range(11, 32),
+    *range(127, 160),
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
+]
+CONTROL_MARKS += [
+    ord("\N{ARABIC LETTER MARK}"),
+    ord("\N{LEFT-TO-RIGHT MARK}"),
+    ord("\N{RIGHT-TO-LEFT MARK}"),
+]
+CONTROL = dict.fromkeys(
+    [*CONTROL_MARKS, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF], "?"
+)
 
 
 def clean(value: object) -> str:
@@ -23,4 +35,6 @@ def clean(value: object) -> str:
 def listed(texts: Sequence[str], most: int, between: str = ", ") -> str:
     """Return the first few of some texts, and how many more there are."""
     more = len(texts) - most
-    return between.join(texts[:most]) + (f"{between}and {more} more" if more > 0 else "")
+    return between.join(texts[:most]) + (
+        f"{between}and {more} more" if more > 0 else ""
+    )

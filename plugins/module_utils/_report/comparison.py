@@ -31,7 +31,11 @@ NOT_THERE = "not there"
 
 def lines_of(comparison: Comparison) -> list[str]:
     """Return what is different, for a terminal and for a file."""
-    lines = [f"  before: {side(comparison.before)}", f"  now:    {side(comparison.now)}", *warnings(comparison)]
+    lines = [
+        f"  before: {side(comparison.before)}",
+        f"  now:    {side(comparison.now)}",
+        *warnings(comparison),
+    ]
     parts = [
         ("verdicts", map(verdict, comparison.verdicts)),
         ("stages", map(stage, comparison.stages)),
@@ -44,7 +48,10 @@ def lines_of(comparison: Comparison) -> list[str]:
     for title, texts in parts:
         lines += section(title, texts)
     if comparison.is_empty:
-        lines += ["", f"  Nothing is different on {plural(comparison.compared, 'target')}."]
+        lines += [
+            "",
+            f"  Nothing is different on {plural(comparison.compared, 'target')}.",
+        ]
     return [clean(line) for line in ["", *lines, ""]]
 
 
@@ -69,9 +76,13 @@ def warnings(comparison: Comparison) -> list[str]:
     if before.cloud != now.cloud:
         lines.append("  The results are of different clouds.")
     if before.level != now.level:
-        lines.append("  The results are of different levels, so some differences are those of the levels.")
+        lines.append(
+            "  The results are of different levels, so some differences are those of the levels."
+        )
     if not comparison.compared:
-        lines.append("  No target is in both results: only verdicts, preflight and versions are compared.")
+        lines.append(
+            "  No target is in both results: only verdicts, preflight and versions are compared."
+        )
     return lines
 
 

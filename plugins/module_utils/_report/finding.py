@@ -40,7 +40,10 @@ def failure_in_words(failure: RequestFailure) -> str:
 
 def request_in_words(request: AffectedRequest) -> str:
     """Return what a request asked for, who answered it, and how."""
-    asked = " ".join(filter(None, (request.method, request.path))) or "work for which no API has logged a request"
+    asked = (
+        " ".join(filter(None, (request.method, request.path)))
+        or "work for which no API has logged a request"
+    )
     answered = f": {request.status}" if request.status else ""
     return f"{place_of(request.service, request.host)}: {asked}{answered} ({request.id})"
 
@@ -59,7 +62,10 @@ def parts(record: Record) -> list[Part]:
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
         *each("evidence", evidence),
-        *each("otherwise" if verdict.component else "most likely", others_in_words(verdict)),
+        *each(
+            "otherwise" if verdict.component else "most likely",
+            others_in_words(verdict),
+        ),
         *each(PATH, with_arrows(path_in_words(verdict))),
         *each("also broken", verdict.also),
         *each("known bug", map(bug_in_words, record.known_bugs)),
@@ -127,7 +133,11 @@ def confidence_in_words(verdict: Verdict) -> str | None:
 
 def others_in_words(verdict: Verdict) -> list[str]:
     """Return the likeliest other suspects, each with what speaks for it most."""
-    likely = [suspect for suspect in verdict.alternatives if is_likely(suspect.confidence)]
+    likely = [
+        suspect
+        for suspect in verdict.alternatives
+        if is_likely(suspect.confidence)
+    ]
     return [with_reason(suspect) for suspect in likely[:OTHERS]]
 
 
@@ -146,4 +156,8 @@ def is_likely(confidence: float | None) -> bool:
 def log_of(verdict: Verdict) -> str | None:
     """Return the line of a log, and whose it is."""
     quote, source = verdict.quote, verdict.quote_source
-    return at_place(source.component, source.host, quote) if quote and source else quote
+    return (
+        at_place(source.component, source.host, quote)
+        if quote and source
+        else quote
+    )

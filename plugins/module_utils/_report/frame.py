@@ -31,7 +31,9 @@ except ImportError:
 
 HAS_JINJA2 = jinja2 is not None
 # What a template raises that asks for something that its view does not have
-UNDEFINED: tuple[type[Exception], ...] = (jinja2.UndefinedError,) if jinja2 else ()
+UNDEFINED: tuple[type[Exception], ...] = (
+    (jinja2.UndefinedError,) if jinja2 else ()
+)
 # What every page includes
 SHARED = ("frame.html.j2", "parts.html.j2", "style.css")
 COMPILED = os.path.join(os.path.dirname(__file__), "__pycache__")
@@ -46,7 +48,9 @@ def render(path: str | os.PathLike[str], view: dict[str, Any]) -> str:
 def template(path: str | os.PathLike[str]) -> Any:
     folder, name = os.path.split(os.path.realpath(path))
     if not os.path.exists(path):
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+        raise FileNotFoundError(
+            errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path)
+        )
     return environment(folder).get_template(name)
 
 
@@ -78,7 +82,11 @@ def environment(folder: str) -> Any:
 
 def kept_code() -> Any:
     """Return where compiled templates are kept: with Python's own compiled code, unless that may not be written."""
-    if jinja2 is None or sys.dont_write_bytecode or not os.access(COMPILED, os.W_OK):
+    if (
+        jinja2 is None
+        or sys.dont_write_bytecode
+        or not os.access(COMPILED, os.W_OK)
+    ):
         return None
     return jinja2.FileSystemBytecodeCache(COMPILED)
 
@@ -92,4 +100,6 @@ def harmless(value: Any) -> Any:
 
 def inlined(svg: str) -> str:
     """Return an SVG file as HTML may hold it: without the declarations at its beginning."""
-    return re.sub(r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL).strip()
+    return re.sub(
+        r"<\?xml.*?\?>|<!DOCTYPE[^>]*>", "", svg, flags=re.DOTALL
+    ).strip()

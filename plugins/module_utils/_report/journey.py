@@ -28,13 +28,18 @@ def rows_of(record: Record) -> list[LegRow]:
     if stage is None:
         return []
     legs = from_json(JourneyDetails, stage.details, "journey.details").legs
-    return [LegRow(leg.operation.replace("_", " "), leg.status, text_of(leg)) for leg in legs]
+    return [
+        LegRow(leg.operation.replace("_", " "), leg.status, text_of(leg))
+        for leg in legs
+    ]
 
 
 def text_of(leg: Leg) -> str:
     """Return how long an operation took, where the server went, and for how long it did not answer."""
     took = "not ended" if leg.seconds is None else f"{leg.seconds:.1f} s"
-    return ", ".join(part for part in (took, place_of(leg), outage_of(leg)) if part)
+    return ", ".join(
+        part for part in (took, place_of(leg), outage_of(leg)) if part
+    )
 
 
 def place_of(leg: Leg) -> str:
@@ -48,4 +53,8 @@ def place_of(leg: Leg) -> str:
 def outage_of(leg: Leg) -> str:
     if leg.lost is None or leg.outage_s is None:
         return ""
-    return f"no answer for {leg.outage_s:.1f} s ({plural(leg.lost, 'packet')})" if leg.lost else "no packet lost"
+    return (
+        f"no answer for {leg.outage_s:.1f} s ({plural(leg.lost, 'packet')})"
+        if leg.lost
+        else "no packet lost"
+    )

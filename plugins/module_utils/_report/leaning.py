@@ -36,7 +36,10 @@ class Arrow(NamedTuple):
 
 def drawing(verdict: Verdict) -> str | None:
     """Return an SVG element for a verdict that names a cause on which others depend, or None."""
-    arrows = [Arrow(name_of(edge.source), name_of(edge.target), harmless(edge.how)) for edge in verdict.dependencies]
+    arrows = [
+        Arrow(name_of(edge.source), name_of(edge.target), harmless(edge.how))
+        for edge in verdict.dependencies
+    ]
     culprit = name_of(verdict)
     columns = columns_of(culprit, arrows)
     if len(columns) < 2:
@@ -44,7 +47,12 @@ def drawing(verdict: Verdict) -> str | None:
     boxes = boxes_of(columns)
     width = max(x for x, _y in boxes.values()) + BOX + EDGE
     height = max(y for _x, y in boxes.values()) + HIGH + EDGE
-    about = {"viewBox": f"0 0 {width} {height}", "class": "leaning", "role": "img", "style": f"max-width:{width}px"}
+    about = {
+        "viewBox": f"0 0 {width} {height}",
+        "class": "leaning",
+        "role": "img",
+        "style": f"max-width:{width}px",
+    }
     svg = ElementTree.Element("svg", about)
     add(svg, "title", text=title(culprit, arrows))
     for arrow in arrows:
@@ -63,26 +71,47 @@ def harmless(text: str | None) -> str | None:
 
 
 def title(culprit: Name, arrows: Iterable[Arrow]) -> str:
-    edges = [f"{place_of(*arrow.start)} depends on {place_of(*arrow.end)}" for arrow in arrows]
+    edges = [
+        f"{place_of(*arrow.start)} depends on {place_of(*arrow.end)}"
+        for arrow in arrows
+    ]
     return f"{place_of(*culprit)} is the likeliest cause; {'; '.join(edges)}"
 
 
 def columns_of(culprit: Name, arrows: Sequence[Arrow]) -> dict[Name, int]:
     """Return the column of each name: what depends on the culprit to its left, what that depends on to its right."""
     columns = {culprit: 0}
-    spread(columns, culprit, [(arrow.end, arrow.start) for arrow in arrows], -1)
+    spread(
+        columns, culprit, [(arrow.end, arrow.start) for arrow in arrows], -1
+    )
     spread(columns, culprit, [(arrow.start, arrow.end) for arrow in arrows], 1)
     # Those that depend on the same as the culprit stand below it.
-    beside = [arrow for arrow in arrows if arrow.end in columns and arrow.start not in columns]
-    return {**columns, **{arrow.start: columns[arrow.end] - 1 for arrow in beside}}
+    beside = [
+        arrow
+        for arrow in arrows
+        if arrow.end in columns and arrow.start not in columns
+    ]
+    return {
+        **columns,
+        **{arrow.start: columns[arrow.end] - 1 for arrow in beside},
+    }
 
 
-def spread(columns: dict[Name, int], culprit: Name, edges: Sequence[tuple[Name, Name]], step: int) -> None:
+def spread(
+    columns: dict[Name, int],
+    culprit: Name,
+    edges: Sequence[tuple[Name, Name]],
+    step: int,
+) -> None:
     """Give the names that are reached from the culprit their columns, one step further each."""
     column, reached = 0, [culprit]
     while reached:
         column += step
-        reached = [end for start, end in edges if start in reached and end not in columns]
+        reached = [
+            end
+            for start, end in edges
+            if start in reached and end not in columns
+        ]
         columns.update(dict.fromkeys(reached, column))
 
 
@@ -104,14 +133,38 @@ def boxes_of(columns: Mapping[Name, int]) -> dict[Name, tuple[int, int]]:
 
 def draw_arrow(svg: ElementTree.Element, boxes: Boxes, arrow: Arrow) -> None:
     """Draw an arrow from the right of a box to the left of another one; one that would go back is left out."""
-    if arrow.start not in boxes or arrow.end not in boxes or boxes[arrow.start][0] >= boxes[arrow.end][0]:
+    if (
+        arrow.start not in boxes
+        or arrow.end not in boxes
+        or boxes[arrow.start][0] >= boxes[arrow.end][0]
+    ):
         return
     x1, y1 = boxes[arrow.start][0] + BOX, boxes[arrow.start][1] + HIGH / 2
     x2, y2 = boxes[arrow.end][0], boxes[arrow.end][1] + HIGH / 2
-    add(svg, "line", x1=x1, y1=y1, x2=x2 - 7, y2=y2, **{"class": "failed" if arrow.how else "leans"})
-    add(svg, "path", d=f"M{x2 - 8} {y2 - 4}L{x2} {y2}L{x2 - 8} {y2 + 4}Z", **{"class": "head"})
+    add(
+        svg,
+        "line",
+        x1=x1,
+        y1=y1,
+        x2=x2 - 7,
+        y2=y2,
+        **{"class": "failed" if arrow.how else "leans"},
+    )
+    add(
+        svg,
+        "path",
+        d=f"M{x2 - 8} {y2 - 4}L{x2} {y2}L{x2 - 8} {y2 + 4}Z",
+        **{"class": "head"},
+    )
     if arrow.how:
-        add(svg, "text", short(arrow.how), x=(x1 + x2) / 2, y=(y1 + y2) / 2 - 5, **{"class": "how"})
+        add(
+            svg,
+            "text",
+            short(arrow.how),
+            x=(x1 + x2) / 2,
+            y=(y1 + y2) / 2 - 5,
+            **{"class": "how"},
+        )
 
 
 def short(how: str) -> str:
@@ -124,10 +177,26 @@ def cut(name: str) -> str:
     return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
-def draw_box(svg: ElementTree.Element, name: Name, x: float, y: float, kind: str) -> None:
+def draw_box(
+    svg: ElementTree.Element, name: Name, x: float, y: float, kind: str
+) -> None:
     component, host = name
     middle = x + BOX / 2
     add(svg, "rect", x=x, y=y, width=BOX, height=HIGH, rx=6, **{"class": kind})
-    add(svg, "text", cut(component), x=middle, y=y + (17 if host else 25), **{"class": f"name {kind}-name"})
+    add(
+        svg,
+        "text",
+        cut(component),
+        x=middle,
+        y=y + (17 if host else 25),
+        **{"class": f"name {kind}-name"},
+    )
     if host:
-        add(svg, "text", cut(host), x=middle, y=y + 32, **{"class": f"host {kind}-name"})
+        add(
+            svg,
+            "text",
+            cut(host),
+            x=middle,
+            y=y + 32,
+            **{"class": f"host {kind}-name"},
+        )

@@ -64,22 +64,59 @@ def metrics_of_sweeps(sweeps: Sequence[SweepRuns]) -> str:
 
 def families_of(record: Record) -> list[Family]:
     """Return all metrics of a run."""
-    stages = [stage for stage in record.stages_and_removal if stage.started is not None]
+    stages = [
+        stage
+        for stage in record.stages_and_removal
+        if stage.started is not None
+    ]
     passed = int(record.verdict.result == Result.PASS)
     families = [
-        single("stackproof_run_passed", "Whether the last run passed.", passed),
+        single(
+            "stackproof_run_passed", "Whether the last run passed.", passed
+        ),
         Family(
             "stackproof_run_failed_at",
             "The stage, step, component and host at which the last run failed.",
             failed_at(record.verdict),
         ),
-        single("stackproof_run_duration_seconds", "Duration of the last run.", record.duration_s),
-        single("stackproof_run_finished_timestamp_seconds", "When the last run ended.", record.finished),
-        single("stackproof_run_leftovers", "Resources that the last run left behind.", len(record.leftovers)),
-        Family("stackproof_host_checks", "Checks of the hosts, by their status.", checks_by_status(record)),
-        per_stage("stackproof_stage_passed", "Whether a stage worked.", stages, stage_passed),
-        per_stage("stackproof_stage_duration_seconds", "Duration of a stage.", stages, stage_duration),
-        per_stage("stackproof_stage_requests", "Requests of a stage.", stages, count_of_requests),
+        single(
+            "stackproof_run_duration_seconds",
+            "Duration of the last run.",
+            record.duration_s,
+        ),
+        single(
+            "stackproof_run_finished_timestamp_seconds",
+            "When the last run ended.",
+            record.finished,
+        ),
+        single(
+            "stackproof_run_leftovers",
+            "Resources that the last run left behind.",
+            len(record.leftovers),
+        ),
+        Family(
+            "stackproof_host_checks",
+            "Checks of the hosts, by their status.",
+            checks_by_status(record),
+        ),
+        per_stage(
+            "stackproof_stage_passed",
+            "Whether a stage worked.",
+            stages,
+            stage_passed,
+        ),
+        per_stage(
+            "stackproof_stage_duration_seconds",
+            "Duration of a stage.",
+            stages,
+            stage_duration,
+        ),
+        per_stage(
+            "stackproof_stage_requests",
+            "Requests of a stage.",
+            stages,
+            count_of_requests,
+        ),
         per_stage(
             "stackproof_stage_request_seconds",
             "Sum of the durations of a stage's requests.",
@@ -94,13 +131,23 @@ def families_of_sweep(sweep: Sweep) -> list[Family]:
     part = f"{sweep.slice.number}/{sweep.slice.of}" if sweep.slice else ""
     passed = int(sweep.verdict.result is Result.PASS)
     families = [
-        single("stackproof_sweep_passed", "Whether the last sweep passed, with its checks of the cloud.", passed),
-        single("stackproof_sweep_finished_timestamp_seconds", "When the last sweep ended.", sweep.finished),
+        single(
+            "stackproof_sweep_passed",
+            "Whether the last sweep passed, with its checks of the cloud.",
+            passed,
+        ),
+        single(
+            "stackproof_sweep_finished_timestamp_seconds",
+            "When the last sweep ended.",
+            sweep.finished,
+        ),
     ]
     return labelled(families, {"cloud": sweep.cloud, "slice": part})
 
 
-def metrics_of_stuck(groups: Sequence[StuckGroup], asked: float, cloud: str | None) -> str:
+def metrics_of_stuck(
+    groups: Sequence[StuckGroup], asked: float, cloud: str | None
+) -> str:
     """Return how many things are stuck on a cloud, and for how long, by kind and state."""
     counts: Counter[tuple[str, str]] = Counter()
     oldest: dict[tuple[str, str], float] = {}
@@ -112,14 +159,24 @@ def metrics_of_stuck(groups: Sequence[StuckGroup], asked: float, cloud: str | No
         Family(
             "stackproof_stuck",
             "How many servers, volumes, ports and images are in error, or in a state that does not last.",
-            [Sample(of_stuck(place), number) for place, number in counts.items()],
+            [
+                Sample(of_stuck(place), number)
+                for place, number in counts.items()
+            ],
         ),
         Family(
             "stackproof_stuck_longest_seconds",
             "For how long the first of them has been so.",
-            [Sample(of_stuck(place), round(seconds, 1)) for place, seconds in oldest.items()],
+            [
+                Sample(of_stuck(place), round(seconds, 1))
+                for place, seconds in oldest.items()
+            ],
         ),
-        single("stackproof_stuck_listed_timestamp_seconds", "When they were listed.", round(asked, 3)),
+        single(
+            "stackproof_stuck_listed_timestamp_seconds",
+            "When they were listed.",
+            round(asked, 3),
+        ),
     ]
     return exposition(labelled(families, {"cloud": str(cloud)}))
 
@@ -133,15 +190,29 @@ def single(name: str, text: str, value: Value) -> Family:
     return Family(name, text, [Sample({}, value)])
 
 
-def per_stage(name: str, text: str, stages: Iterable[Stage], value_of: Callable[[Stage], Value]) -> Family:
-    return Family(name, text, [Sample({"stage": stage.stage}, value_of(stage)) for stage in stages])
+def per_stage(
+    name: str,
+    text: str,
+    stages: Iterable[Stage],
+    value_of: Callable[[Stage], Value],
+) -> Family:
+    return Family(
+        name,
+        text,
+        [Sample({"stage": stage.stage}, value_of(stage)) for stage in stages],
+    )
 
 
-def labelled(families: Iterable[Family], common: Mapping[str, str]) -> list[Family]:
+def labelled(
+    families: Iterable[Family], common: Mapping[str, str]
+) -> list[Family]:
     """Return families whose samples have some more labels, before their own."""
     made = []
     for family in families:
-        samples = [replace(sample, labels={**common, **sample.labels}) for sample in family.samples]
+        samples = [
+            replace(sample, labels={**common, **sample.labels})
+            for sample in family.samples
+        ]
         made.append(replace(family, samples=samples))
     return made
 
@@ -163,7 +234,10 @@ def checks_by_status(record: Record) -> list[Sample]:
     counts: Counter[tuple[str, str]] = Counter()
     for host in record.hosts:
         counts.update((host.host, check.status.value) for check in host.checks)
-    return [Sample({"host": name, "status": status}, count) for (name, status), count in sorted(counts.items())]
+    return [
+        Sample({"host": name, "status": status}, count)
+        for (name, status), count in sorted(counts.items())
+    ]
 
 
 def stage_passed(stage: Stage) -> int:
@@ -192,8 +266,13 @@ def exposition(families: Iterable[Family]) -> str:
     lines = []
     for name, text in texts.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge"]
-        known = [sample for sample in samples[name] if sample.value is not None]
-        lines += [f"{name}{in_braces(sample.labels)} {sample.value}" for sample in known]
+        known = [
+            sample for sample in samples[name] if sample.value is not None
+        ]
+        lines += [
+            f"{name}{in_braces(sample.labels)} {sample.value}"
+            for sample in known
+        ]
     return "\n".join([*lines, END, ""])
 
 
@@ -203,7 +282,9 @@ def joined(text: str, other: str) -> str:
 
 
 def in_braces(labels: Mapping[str, str]) -> str:
-    pairs = ",".join(f"{name}={quoted(value)}" for name, value in labels.items())
+    pairs = ",".join(
+        f"{name}={quoted(value)}" for name, value in labels.items()
+    )
     return f"{{{pairs}}}"
 
 

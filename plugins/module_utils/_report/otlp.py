@@ -29,7 +29,9 @@ NAMESPACE = "openstack"
 RUN = "run"
 FIRST_ERROR = 400
 # What differs between two requests of one kind: ids, and the names of what a run creates
-OWN = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[\w.-]+")
+OWN = re.compile(
+    r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|stackproof-[\w.-]+"
+)
 
 Attributes = Mapping[str, "str | float | None"]
 # A message of OTLP as JSON
@@ -53,7 +55,11 @@ class Span:
     kind: int = INTERNAL
 
     def message(self, run: str) -> Message:
-        parent = {} if self.parent is None else {"parentSpanId": digest(f"{run} {self.parent}", 16)}
+        parent = (
+            {}
+            if self.parent is None
+            else {"parentSpanId": digest(f"{run} {self.parent}", 16)}
+        )
         end = self.started if self.finished is None else self.finished
         return {
             "traceId": digest(run, 32),
@@ -64,7 +70,9 @@ class Span:
             "startTimeUnixNano": nanoseconds(self.started),
             "endTimeUnixNano": nanoseconds(end),
             "attributes": pairs_of(self.attributes),
-            "status": {"code": ERROR, "message": clean(self.error)} if self.error else {"code": OK},
+            "status": {"code": ERROR, "message": clean(self.error)}
+            if self.error
+            else {"code": OK},
         }
 
 
@@ -74,25 +82,40 @@ def spans(record: Record) -> Message:
     The names of attributes are those of OpenTelemetry's semantic conventions; what these do not know begins with
     stackproof.
     """
-    common = {"stackproof.run": record.run_id, "stackproof.cloud": record.cloud}
+    common = {
+        "stackproof.run": record.run_id,
+        "stackproof.cloud": record.cloud,
+    }
     own = [run_span(record)]
     for stage in record.stages_and_removal:
         own += stage_spans(stage)
-    resources = [resource({"service.name": "stackproof", **common}, own, record.run_id)]
+    resources = [
+        resource({"service.name": "stackproof", **common}, own, record.run_id)
+    ]
     for (service, host), taken in spans_by_place(record).items():
-        about = {"service.name": service, "service.namespace": NAMESPACE, "host.name": host}
+        about = {
+            "service.name": service,
+            "service.namespace": NAMESPACE,
+            "host.name": host,
+        }
         resources.append(resource({**about, **common}, taken, record.run_id))
     return {"resourceSpans": resources}
 
 
 def spans_by_place(record: Record) -> dict[tuple[str, str | None], list[Span]]:
     """Return the steps that have a time, by the service and the host that took each."""
-    stages = {stage.stage for stage in record.stages_and_removal if stage.started is not None}
+    stages = {
+        stage.stage
+        for stage in record.stages_and_removal
+        if stage.started is not None
+    }
     by_place = defaultdict(list)
     for flow, step in judged_steps(record):
         if step.at is not None:
             parent = f"stage {step.stage}" if step.stage in stages else RUN
-            by_place[step.target, step.host].append(step_span(flow, step, step.at, parent))
+            by_place[step.target, step.host].append(
+                step_span(flow, step, step.at, parent)
+            )
     return by_place
 
 
@@ -111,14 +134,22 @@ def judged(flows: tuple[FollowedFlow, ...]) -> list[FollowedFlow]:
 def resource(about: Attributes, of_resource: list[Span], run: str) -> Message:
     return {
         "resource": {"attributes": pairs_of(about)},
-        "scopeSpans": [{"scope": SCOPE, "spans": [span.message(run) for span in of_resource]}],
+        "scopeSpans": [
+            {
+                "scope": SCOPE,
+                "spans": [span.message(run) for span in of_resource],
+            }
+        ],
     }
 
 
 def run_span(record: Record) -> Span:
     verdict = record.verdict
     error = None if verdict.result == Result.PASS else verdict.reason
-    about = {"stackproof.result": verdict.result, "stackproof.reason": verdict.reason}
+    about = {
+        "stackproof.result": verdict.result,
+        "stackproof.reason": verdict.reason,
+    }
     return Span(RUN, None, RUN, record.started, record.finished, about, error)
 
 
@@ -132,8 +163,22 @@ def stage_spans(stage: Stage) -> list[Span]:
         "error.type": stage.error.kind if stage.error else None,
     }
     name = f"stage {stage.stage}"
-    own = Span(name, RUN, name, stage.started, stage.finished, about, error_of_stage(stage))
-    return [own, *(call_span(name, number, call) for number, call in enumerate(stage.calls))]
+    own = Span(
+        name,
+        RUN,
+        name,
+        stage.started,
+        stage.finished,
+        about,
+        error_of_stage(stage),
+    )
+    return [
+        own,
+        *(
+            call_span(name, number, call)
+            for number, call in enumerate(stage.calls)
+        ),
+    ]
 
 
 def error_of_stage(stage: Stage) -> str | None:
@@ -160,7 +205,16 @@ def call_span(parent: str, number: int, call: Call) -> Span:
         "stackproof.request_id": call.request_id,
     }
     key, name = f"{parent} {number}", f"{call.method} {template}"
-    return Span(key, parent, name, call.started, call.started + call.seconds, about, error, CLIENT)
+    return Span(
+        key,
+        parent,
+        name,
+        call.started,
+        call.started + call.seconds,
+        about,
+        error,
+        CLIENT,
+    )
 
 
 def error_of_call(call: Call) -> str | None:
@@ -182,8 +236,21 @@ def step_span(flow: str, step: Step, at: float, parent: str) -> Span:
         "stackproof.grade": first.grade if first else None,
         "stackproof.resolution_s": step.resolution_s,
     }
-    error = (step.reason or "it is missing") if step.status == StepStatus.MISSING else None
-    return Span(f"step {flow} {step.id}", parent, f"{step.id} {step.message}", at, step.until, about, error, SERVER)
+    error = (
+        (step.reason or "it is missing")
+        if step.status == StepStatus.MISSING
+        else None
+    )
+    return Span(
+        f"step {flow} {step.id}",
+        parent,
+        f"{step.id} {step.message}",
+        at,
+        step.until,
+        about,
+        error,
+        SERVER,
+    )
 
 
 def digest(text: str, length: int) -> str:
@@ -197,7 +264,9 @@ def nanoseconds(at: float) -> str:
 
 
 def pairs_of(attributes: Attributes) -> list[Message]:
-    known = [(key, value) for key, value in attributes.items() if value is not None]
+    known = [
+        (key, value) for key, value in attributes.items() if value is not None
+    ]
     return [{"key": key, "value": value_of(value)} for key, value in known]
 
 

@@ -31,12 +31,20 @@ def rows_of(record: Record) -> list[PathRow]:
         return []
     details = from_json(DataplaneDetails, stage.details, "dataplane.details")
     # The first one may have been moved later.
-    first = places.host_by_stage(record, StageName.BOOT) or places.host_of(record)
+    first = places.host_by_stage(record, StageName.BOOT) or places.host_of(
+        record
+    )
     guests = {"first": first, "second": places.second_host_of(record)}
-    return [PathRow(route_of(check, guests), check.status, check.text) for check in details.checks or ()]
+    return [
+        PathRow(route_of(check, guests), check.status, check.text)
+        for check in details.checks or ()
+    ]
 
 
 def route_of(check: PathCheck, hosts: dict[str, str | None]) -> str:
     """Return the way of a check, as first (compute1) -> second (compute2)."""
     names = [name for name in (check.source, check.target) if name]
-    return " -> ".join(f"{name} ({hosts[name]})" if hosts.get(name) else name for name in names)
+    return " -> ".join(
+        f"{name} ({hosts[name]})" if hosts.get(name) else name
+        for name in names
+    )

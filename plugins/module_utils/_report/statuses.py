@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from .._model.words import Result, StepStatus
 
 # Words of the result of a run, a sweep or a load test
-RESULTS = {Result.PASS: "Passed", Result.FAIL: "Failed", Result.INCOMPLETE: "Incomplete"}
+RESULTS = {
+    Result.PASS: "Passed",
+    Result.FAIL: "Failed",
+    Result.INCOMPLETE: "Incomplete",
+}
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,10 @@ LOOK_OF = {look.status: look for look in LOOKS}
 IN_GUIDE = "table"
 # What only the time and the place of an event show is counted beside the statuses, after what is seen.
 WINDOW = "window"
-COUNTED = (StepStatus.SEEN.value, WINDOW, *(look.status.value for look in LOOKS[1:]))
+COUNTED = (
+    StepStatus.SEEN.value,
+    WINDOW,
+    *(look.status.value for look in LOOKS[1:]),
+)
 # Statuses of a step that is no part of what this cloud did
 UNUSED = frozenset({StepStatus.ABSENT, StepStatus.SKIPPED})

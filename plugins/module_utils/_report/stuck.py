@@ -19,7 +19,11 @@ DIAGNOSE = "ansible-playbook -i INVENTORY stackproof.provision.diagnose"
 
 
 def lines_of(
-    groups: Sequence[StuckGroup], asked: float, age: Age, cloud: str | None, variables: Mapping[str, str]
+    groups: Sequence[StuckGroup],
+    asked: float,
+    age: Age,
+    cloud: str | None,
+    variables: Mapping[str, str],
 ) -> list[str]:
     """Return a block for each group: how many, in which state, what the cloud says, some of them, what to do next.
 
@@ -41,12 +45,19 @@ def in_words(age: Age) -> str:
     return f"for {duration(age.least_s)} to {duration(age.most_s)}"
 
 
-def block(group: StuckGroup, asked: float, variables: Mapping[str, str]) -> list[str]:
+def block(
+    group: StuckGroup, asked: float, variables: Mapping[str, str]
+) -> list[str]:
     where = f" on {group.host}" if group.host else ""
-    lines = [f"  {plural(group.count, group.kind)}{where}: {group.state}, since {iso_of(group.since)[:19]} UTC"]
+    lines = [
+        f"  {plural(group.count, group.kind)}{where}: {group.state}, since {iso_of(group.since)[:19]} UTC"
+    ]
     if group.reason:
         lines.append(f"    the cloud says: {group.reason[:LONGEST_REASON]}")
-    lines += [f"    {thing.id}  {thing.name}  for {duration(asked - thing.since)}" for thing in group.things]
+    lines += [
+        f"    {thing.id}  {thing.name}  for {duration(asked - thing.since)}"
+        for thing in group.things
+    ]
     if group.count > len(group.things):
         lines.append(f"    and {group.count - len(group.things)} more")
     return [*lines, f"    next: {command(group.things[0], variables)}"]
@@ -54,6 +65,18 @@ def block(group: StuckGroup, asked: float, variables: Mapping[str, str]) -> list
 
 def command(thing: StuckThing, variables: Mapping[str, str]) -> str:
     """Return the command that diagnoses one of them."""
-    option = "stackproof_server_id" if thing.kind == "server" else "stackproof_resource_id"
+    option = (
+        "stackproof_server_id"
+        if thing.kind == "server"
+        else "stackproof_resource_id"
+    )
     given = {**variables, option: thing.diagnosed_by or thing.id}
-    return " ".join([DIAGNOSE, *(f"-e {shlex.quote(f'{name}={value}')}" for name, value in given.items())])
+    return " ".join(
+        [
+            DIAGNOSE,
+            *(
+                f"-e {shlex.quote(f'{name}={value}')}"
+                for name, value in given.items()
+            ),
+        ]
+    )

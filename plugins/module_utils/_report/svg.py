@@ -10,7 +10,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 
-def add(parent: ElementTree.Element, tag: str, text: str | None = None, **attributes: Any) -> ElementTree.Element:
+def add(
+    parent: ElementTree.Element,
+    tag: str,
+    text: str | None = None,
+    **attributes: Any,
+) -> ElementTree.Element:
     """Add an element, and return it."""
     texts = {name: str(value) for name, value in attributes.items()}
     element = ElementTree.SubElement(parent, tag, texts)

@@ -66,7 +66,10 @@ def summary(record: Record, directory: str) -> list[str]:
     if record.diagnosis:
         lines = diagnosis_lines(record, record.diagnosis, directory)
     elif record.operation:
-        lines = [*operation_lines(record, record.operation), *ending(record, directory)]
+        lines = [
+            *operation_lines(record, record.operation),
+            *ending(record, directory),
+        ]
     else:
         lines = [*run_lines(record, directory), *ending(record, directory)]
     return [clean(line) for line in lines]
@@ -74,23 +77,42 @@ def summary(record: Record, directory: str) -> list[str]:
 
 def run_lines(record: Record, directory: str) -> list[str]:
     level = level_in_words(record.level_name)
-    lines = ["", f"Run {record.run_id} on {record.cloud}{level}, {span_of(record)}", ""]
+    lines = [
+        "",
+        f"Run {record.run_id} on {record.cloud}{level}, {span_of(record)}",
+        "",
+    ]
     lines.append(f"  {'stage':<10} {'result':<8} seconds")
-    lines += [stage_line(stage, record.history) for stage in record.stages_and_removal]
+    lines += [
+        stage_line(stage, record.history)
+        for stage in record.stages_and_removal
+    ]
     lines += slowest_lines(record)
     lines += path_lines(record)
     lines += leg_lines(record)
     lines += host_lines(record)
     lines += [f"  left out: {part}" for part in all_left_out(record.level)]
-    lines += [f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}" for limit in record.thresholds]
-    lines += ["", f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}"]
+    lines += [
+        f"  {'within' if limit.ok else 'BEYOND'} the limit: {limit.text}"
+        for limit in record.thresholds
+    ]
+    lines += [
+        "",
+        f"  created {record.created}, deleted {record.deleted}, left {record.created - record.deleted}",
+    ]
     return [*lines, *leftover_lines(record, directory)]
 
 
 def slowest_lines(record: Record) -> list[str]:
     calls = slowest_calls(record)
     lines = ["", "  slowest requests"] if calls else []
-    return [*lines, *(f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}" for name, call in calls)]
+    return [
+        *lines,
+        *(
+            f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}"
+            for name, call in calls
+        ),
+    ]
 
 
 def leftover_lines(record: Record, directory: str) -> list[str]:
@@ -101,21 +123,30 @@ def leftover_lines(record: Record, directory: str) -> list[str]:
         lines.append(f"  kept, as asked for; remove it with: {command}")
     if record.server_description and record.server_description.error:
         lines.append(f"  its description: {record.server_description.error}")
-    lines += [f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}" for thing in record.leftovers]
+    lines += [
+        f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}"
+        for thing in record.leftovers
+    ]
     if record.leftovers:
         lines.append(f"  remove what is left later with: {command}")
     return lines
 
 
 def stage_line(stage: Stage, history: Mapping[str, EarlierRuns]) -> str:
-    row = f"  {stage.stage:<10} {stage.status:<8} {seconds(stage.duration_s):>7}"
+    row = (
+        f"  {stage.stage:<10} {stage.status:<8} {seconds(stage.duration_s):>7}"
+    )
     return f"{row}   {compared(stage, history)}".rstrip()
 
 
 def compared(stage: Stage, history: Mapping[str, EarlierRuns]) -> str:
     """Return a stage's duration compared with those of earlier runs."""
     usual = history.get(stage.stage)
-    if usual is None or stage.status is not StageStatus.OK or stage.duration_s is None:
+    if (
+        usual is None
+        or stage.status is not StageStatus.OK
+        or stage.duration_s is None
+    ):
         return ""
     if usual.runs < ENOUGH_RUNS:
         return ""
@@ -162,7 +193,9 @@ def part_lines(parts: Iterable[finding.Part]) -> list[str]:
     return lines
 
 
-def slowest_calls(record: Record, most: int = SLOWEST) -> list[tuple[str, Call]]:
+def slowest_calls(
+    record: Record, most: int = SLOWEST
+) -> list[tuple[str, Call]]:
     calls: list[tuple[str, Call]] = []
     for stage in record.stages_and_removal:
         calls += [(stage.stage.value, call) for call in stage.calls]
@@ -174,7 +207,10 @@ def host_lines(record: Record) -> list[str]:
     if not record.hosts:
         return []
     if not any(host.checks or host.reason for host in record.hosts):
-        return ["", "  hosts: read; no server became active, so nothing there was compared with the API"]
+        return [
+            "",
+            "  hosts: read; no server became active, so nothing there was compared with the API",
+        ]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:
         lines.append(f"  {host.host:<16} {counts_in_words(host.checks)}")
@@ -187,7 +223,13 @@ def host_lines(record: Record) -> list[str]:
 def untold(host: Host) -> list[Check]:
     """Return the checks of a host without those that need what could not be read, which has a line above them."""
     told = tuple(f"{host.host}: {unread.what}: " for unread in host.unread)
-    return [check for check in host.checks if not (check.status is CheckStatus.UNREADABLE and is_told(check, told))]
+    return [
+        check
+        for check in host.checks
+        if not (
+            check.status is CheckStatus.UNREADABLE and is_told(check, told)
+        )
+    ]
 
 
 def is_told(check: Check, told: tuple[str, ...]) -> bool:
@@ -198,7 +240,13 @@ def counts_in_words(checks: Iterable[Check]) -> str:
     """Return how many checks there are of each status, such as "12 ok, 1 failed"."""
     counts = Counter(check.status for check in checks)
     known = [status for status in CheckStatus if counts[status]]
-    return ", ".join(f"{counts[status]} {status.value.replace('_', ' ')}" for status in known) or "none"
+    return (
+        ", ".join(
+            f"{counts[status]} {status.value.replace('_', ' ')}"
+            for status in known
+        )
+        or "none"
+    )
 
 
 def path_lines(record: Record) -> list[str]:
@@ -206,14 +254,23 @@ def path_lines(record: Record) -> list[str]:
     rows = rows_of(record)
     lines = ["", "  paths between the guests"] if rows else []
     width = max([STATUS_WIDTH, *(len(row.status) for row in rows)])
-    return [*lines, *(f"  {row.status.replace('_', ' '):<{width}} {row.route}: {row.text}" for row in rows)]
+    return [
+        *lines,
+        *(
+            f"  {row.status.replace('_', ' '):<{width}} {row.route}: {row.text}"
+            for row in rows
+        ),
+    ]
 
 
 def leg_lines(record: Record) -> list[str]:
     """Return a line for each operation on the server after its boot."""
     rows = journey.rows_of(record)
     lines = ["", "  operations on the first guest"] if rows else []
-    return [*lines, *(f"  {row.status:<8} {row.operation:<14} {row.text}" for row in rows)]
+    return [
+        *lines,
+        *(f"  {row.status:<8} {row.operation:<14} {row.text}" for row in rows),
+    ]
 
 
 def state_of(host: Host) -> str:
@@ -222,8 +279,15 @@ def state_of(host: Host) -> str:
 
 def lines_of_checks(checks: Iterable[Check]) -> list[str]:
     """Return a line for each reason of checks that failed or could not be read: one reason may have stopped many."""
-    counts = Counter(f"{check.status}: {check.reason}" for check in checks if check.status in WRONG)
-    return [line if count == 1 else f"{line} ({plural(count, 'check')})" for line, count in counts.items()]
+    counts = Counter(
+        f"{check.status}: {check.reason}"
+        for check in checks
+        if check.status in WRONG
+    )
+    return [
+        line if count == 1 else f"{line} ({plural(count, 'check')})"
+        for line, count in counts.items()
+    ]
 
 
 # The summary of a diagnosis
@@ -232,12 +296,21 @@ def lines_of_checks(checks: Iterable[Check]) -> list[str]:
 def operation_lines(record: Record, operation: Operation) -> list[str]:
     """Return the lines on the terminal about an operation on a live cloud: its subject, its time, its hosts."""
     asked = ", ".join(operation.query.values())
-    lines = ["", f"Diagnosis {record.run_id} on {record.cloud}", "", f"  subject    {operation.subject} ({asked})"]
+    lines = [
+        "",
+        f"Diagnosis {record.run_id} on {record.cloud}",
+        "",
+        f"  subject    {operation.subject} ({asked})",
+    ]
     lines.append(f"  time       {span_of(record)}")
     if operation.has_range:
         lines.append(f"  logs       {range_of(record, operation)}")
     lines += ["", f"  {'stage':<10} {'result':<8} seconds"]
-    shown = [stage for stage in record.stages if stage.status is not StageStatus.SKIPPED]
+    shown = [
+        stage
+        for stage in record.stages
+        if stage.status is not StageStatus.SKIPPED
+    ]
     lines += [stage_line(stage, record.history) for stage in shown]
     return [*lines, *host_lines(record)]
 
@@ -248,17 +321,26 @@ def range_of(record: Record, operation: Operation) -> str:
     return f"{second_of(since)} UTC to {second_of(until)}"
 
 
-def diagnosis_lines(record: Record, about: Diagnosis, directory: str) -> list[str]:
+def diagnosis_lines(
+    record: Record, about: Diagnosis, directory: str
+) -> list[str]:
     """Return the lines on the terminal about what only logs show: its time, the logs read, where it stopped."""
     verdict, boot = record.verdict, about.boot
     lines = ["", f"Diagnosis {record.run_id} by {record.cloud}", ""]
     if boot:
-        lines += [f"  server     {boot.server or 'not known'}", f"  request    {boot.request or 'not known'}"]
+        lines += [
+            f"  server     {boot.server or 'not known'}",
+            f"  request    {boot.request or 'not known'}",
+        ]
     lines += [f"  time       {span_of(record)}", ""]
     lines += log_lines(record.known_logs)
     lines += [f"  warning: {text}" for text in about.warnings]
     lines += failure_lines(about.failures or ())
-    places = {"step": verdict.step, "component": verdict.component, "host": verdict.host}
+    places = {
+        "step": verdict.step,
+        "component": verdict.component,
+        "host": verdict.host,
+    }
     where = [f"{name} {place}" for name, place in places.items() if place]
     if where:
         lines += ["", f"  failed at: {', '.join(where)}"]
@@ -283,9 +365,17 @@ def log_lines(logs: Sequence[HostLogs]) -> list[str]:
 
 def why_not_whole(sources: Iterable[LogFile]) -> list[str]:
     """Return a line for each log that was not read whole, as far as they are few: a host may keep many old ones."""
-    lines = [f"    {source.path}: {source.reason}" for source in sources if source.reason]
+    lines = [
+        f"    {source.path}: {source.reason}"
+        for source in sources
+        if source.reason
+    ]
     more = len(lines) - MOST_LOGS
-    return [*lines[:MOST_LOGS], f"    and {more} more logs"] if more > 1 else lines
+    return (
+        [*lines[:MOST_LOGS], f"    and {more} more logs"]
+        if more > 1
+        else lines
+    )
 
 
 def failure_lines(failures: Sequence[RequestFailure]) -> list[str]:
@@ -294,7 +384,9 @@ def failure_lines(failures: Sequence[RequestFailure]) -> list[str]:
     for failure in failures:
         lines += [f"  {failure.count:>4}  {finding.failure_in_words(failure)}"]
         for request in failure.requests[:SHOWN]:
-            lines.append(f"        {second_of(request.at)[11:]} {finding.request_in_words(request)}")
+            lines.append(
+                f"        {second_of(request.at)[11:]} {finding.request_in_words(request)}"
+            )
         if failure.count > SHOWN:
             lines.append(f"        and {failure.count - SHOWN} more")
     return lines
@@ -312,14 +404,25 @@ def junit(record: Record) -> str:
     cases += [limit_case(limit) for limit in record.thresholds]
     for host in record.hosts:
         cases += [host_case(host.host, check) for check in host.checks]
-    left = "; ".join(f"{thing.name}: {thing.reason}" for thing in record.leftovers)
+    left = "; ".join(
+        f"{thing.name}: {thing.reason}" for thing in record.leftovers
+    )
     cases.append(case("nothing left", 0, failure=left or None))
-    if record.verdict.result is not Result.PASS and all(done.find("failure") is None for done in cases):
+    if record.verdict.result is not Result.PASS and all(
+        done.find("failure") is None for done in cases
+    ):
         cases.append(case("run", 0, failure=record.verdict.reason))
-    return suite_of(f"stackproof {record.cloud}", record.started, record.duration_s, cases)
+    return suite_of(
+        f"stackproof {record.cloud}", record.started, record.duration_s, cases
+    )
 
 
-def suite_of(name: str, started: float, duration_s: float | None, cases: Sequence[Element]) -> str:
+def suite_of(
+    name: str,
+    started: float,
+    duration_s: float | None,
+    cases: Sequence[Element],
+) -> str:
     """Return the text of a test suite."""
     suite = Element(
         "testsuite",
@@ -334,7 +437,9 @@ def suite_of(name: str, started: float, duration_s: float | None, cases: Sequenc
     suite.extend(cases)
     suites = Element("testsuites")
     suites.append(suite)
-    text: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    text: bytes = ElementTree.tostring(
+        suites, encoding="utf-8", xml_declaration=True
+    )
     return text.decode() + "\n"
 
 
@@ -348,8 +453,14 @@ def stage_case(stage: Stage, record: Record) -> Element:
     parts = finding.parts(record) if stage.stage == verdict.stage else []
     if error and parts:
         headline = verdict.headline or verdict.reason
-        failure = "\n".join([headline, *(f"{name}: {text}" for name, text in parts)])
-    skipped = stage.details.get("reason", "") if stage.status is StageStatus.SKIPPED else None
+        failure = "\n".join(
+            [headline, *(f"{name}: {text}" for name, text in parts)]
+        )
+    skipped = (
+        stage.details.get("reason", "")
+        if stage.status is StageStatus.SKIPPED
+        else None
+    )
     return case(stage.stage.value, stage.duration_s or 0, failure, skipped)
 
 
@@ -360,14 +471,28 @@ def limit_case(limit: Threshold) -> Element:
 def host_case(host: str, check: Check) -> Element:
     """Return a check as a case. One that could not be read is no failure of the cloud: it is skipped."""
     failure = check.reason if check.status is CheckStatus.FAILED else None
-    skipped = f"{check.status}: {check.reason}" if check.status in NOT_RUN else None
+    skipped = (
+        f"{check.status}: {check.reason}" if check.status in NOT_RUN else None
+    )
     return case(f"{host}: {check.check}", check.seconds, failure, skipped)
 
 
-def case(name: str, took: float, failure: str | None = None, skipped: str | None = None) -> Element:
-    element = Element("testcase", classname="stackproof", name=clean(name), time=f"{took:.3f}")
+def case(
+    name: str,
+    took: float,
+    failure: str | None = None,
+    skipped: str | None = None,
+) -> Element:
+    element = Element(
+        "testcase",
+        classname="stackproof",
+        name=clean(name),
+        time=f"{took:.3f}",
+    )
     if failure is not None:
-        ElementTree.SubElement(element, "failure", message=clean(failure.partition("\n")[0])).text = clean(failure)
+        ElementTree.SubElement(
+            element, "failure", message=clean(failure.partition("\n")[0])
+        ).text = clean(failure)
     elif skipped is not None:
         ElementTree.SubElement(element, "skipped", message=clean(skipped))
     return element

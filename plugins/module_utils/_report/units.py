@@ -71,13 +71,20 @@ def milliseconds_since(zero: float | None, at: float | None) -> str | None:
 
 
 def first_time(steps: Iterable[Step]) -> float | None:
-    return min((step.at for step in steps if step.at is not None), default=None)
+    return min(
+        (step.at for step in steps if step.at is not None), default=None
+    )
 
 
 def ticks(whole: float, most: int = MOST_TICKS) -> list[tuple[float, str]]:
     """Return (percent, label) of round marks on an axis; whole: its length in seconds."""
     if not whole:
         return []
-    sizes = (size * 10**power for power, size in product(range(-3, 12), (1, 2, 5)))
+    sizes = (
+        size * 10**power for power, size in product(range(-3, 12), (1, 2, 5))
+    )
     step = next(size for size in sizes if whole / size <= most)
-    return [(share(number * step, whole), f"{number * step:g}") for number in range(int(whole / step) + 1)]
+    return [
+        (share(number * step, whole), f"{number * step:g}")
+        for number in range(int(whole / step) + 1)
+    ]

@@ -50,15 +50,24 @@ def write_run(directory: str) -> str:
     return write(directory, [source_of_run(directory)], inventory.of_run(run))
 
 
-def write_sweep(directory: str, sweep: Sweep, own: Mapping[str, str] | None = None) -> str:
+def write_sweep(
+    directory: str, sweep: Sweep, own: Mapping[str, str] | None = None
+) -> str:
     """Write the archive of an ended sweep and of its runs, and return its path.
 
     own: the texts of the sweep's own files by their names, where those in its directory lead to runs elsewhere.
     """
-    places = [os.path.join(directory, target.directory) for target in sweep.targets if target.directory]
+    places = [
+        os.path.join(directory, target.directory)
+        for target in sweep.targets
+        if target.directory
+    ]
     runs = [read_as(FinishedRun, place) for place in places]
     name = os.path.basename(directory)
-    sources = [Source(name, directory, () if own else SWEEP_FILES), *map(source_of_run, places)]
+    sources = [
+        Source(name, directory, () if own else SWEEP_FILES),
+        *map(source_of_run, places),
+    ]
     texts = {f"{name}/{file}": text for file, text in (own or {}).items()}
     return write(directory, sources, inventory.of_sweep(sweep, runs), texts)
 
@@ -71,7 +80,10 @@ def in_archive(sweep: Sweep) -> Sweep:
 def target_in_archive(target: Target) -> Target:
     if target.directory is None:
         return target
-    return replace(target, directory=os.path.join(os.pardir, os.path.basename(target.directory)))
+    return replace(
+        target,
+        directory=os.path.join(os.pardir, os.path.basename(target.directory)),
+    )
 
 
 def source_of_run(directory: str) -> Source:
@@ -80,19 +92,31 @@ def source_of_run(directory: str) -> Source:
 
 
 def write(
-    directory: str, sources: Iterable[Source], of_result: Inventory, texts: Mapping[str, str] | None = None
+    directory: str,
+    sources: Iterable[Source],
+    of_result: Inventory,
+    texts: Mapping[str, str] | None = None,
 ) -> str:
     """Write an archive of some files, and return its path. texts: further files, by their names in it."""
     path = path_of(directory)
     top = os.path.basename(path).removesuffix(ARCHIVE)
-    at = int(of_result.started if of_result.finished is None else of_result.finished)
+    at = int(
+        of_result.started if of_result.finished is None else of_result.finished
+    )
     files = paths_of(sources)
-    made = {INVENTORY: json.dumps(codec.to_json(of_result), indent=1) + "\n", **(texts or {})}
+    made = {
+        INVENTORY: json.dumps(codec.to_json(of_result), indent=1) + "\n",
+        **(texts or {}),
+    }
     # Neither the file nor what is in it has a time or an owner of this machine: the same result is the same archive.
     with (
         replaced(path) as stream,
-        gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT) as archive,
+        gzip.GzipFile(
+            filename="", mode="wb", fileobj=stream, mtime=0
+        ) as zipped,
+        tarfile.open(
+            fileobj=zipped, mode="w", format=tarfile.GNU_FORMAT
+        ) as archive,
     ):
         digests = {}
         for name, content in contents(files, made):
@@ -113,10 +137,15 @@ def paths_of(sources: Iterable[Source]) -> dict[str, str]:
     return found
 
 
-def contents(files: Mapping[str, str], texts: Mapping[str, str]) -> Iterator[tuple[str, bytes]]:
+def contents(
+    files: Mapping[str, str], texts: Mapping[str, str]
+) -> Iterator[tuple[str, bytes]]:
     """Yield each file with its content, one after the other: a sweep has more than fits into memory."""
     for name in sorted([*files, *texts]):
-        yield name, texts[name].encode() if name in texts else read(files[name])
+        yield (
+            name,
+            texts[name].encode() if name in texts else read(files[name]),
+        )
 
 
 def read(path: str) -> bytes:

@@ -50,7 +50,12 @@ class Cause:
 
 def cause_of(failed: Failed) -> Cause:
     step = failed.step if failed.how is None else None
-    return Cause(component=failed.component, how=failed.how, stage=failed.stage, step=step)
+    return Cause(
+        component=failed.component,
+        how=failed.how,
+        stage=failed.stage,
+        step=step,
+    )
 
 
 def by_cause(failures: Iterable[T]) -> dict[Cause, list[T]]:
@@ -81,5 +86,9 @@ def how_of(record: Record) -> str | None:
     connection = record.verdict.connection
     if connection and connection.how:
         return connection.how
-    errors = [stage.error for stage in record.stages if stage.status is StageStatus.FAILED]
+    errors = [
+        stage.error
+        for stage in record.stages
+        if stage.status is StageStatus.FAILED
+    ]
     return errors[0].kind if errors and errors[0] else None

@@ -23,7 +23,13 @@ from .._model.comparison import (
 from .._model.host import Check
 from .._model.inventory import FinishedRun, Inventory, StepOfRun, Tools
 from .._model.sweep import PreflightCheck
-from .._model.words import CheckStatus, Result, StageName, StageStatus, StepStatus
+from .._model.words import (
+    CheckStatus,
+    Result,
+    StageName,
+    StageStatus,
+    StepStatus,
+)
 from .._record.errors import StageError
 from .figures import figures_of, median_of
 from .results import FinishedResult
@@ -47,7 +53,11 @@ LEAST_S = 0.001
 def compare(before: FinishedResult, now: FinishedResult) -> Comparison:
     """Return what is different between two results of one kind."""
     check_kinds(before, now)
-    pairs = {name: (before.runs[name], run) for name, run in now.runs.items() if name in before.runs}
+    pairs = {
+        name: (before.runs[name], run)
+        for name, run in now.runs.items()
+        if name in before.runs
+    }
     return Comparison(
         schema=SCHEMA,
         before=side_of(before),
@@ -66,7 +76,9 @@ def compare(before: FinishedResult, now: FinishedResult) -> Comparison:
 def check_kinds(before: FinishedResult, now: FinishedResult) -> None:
     if (before.sweep is None) != (now.sweep is None):
         message = f"{before.inventory.id} and {now.inventory.id} are not of one kind: one is a run, the other a sweep"
-        raise StageError("invalid", message, hint="Compare two runs, or two sweeps.")
+        raise StageError(
+            "invalid", message, hint="Compare two runs, or two sweeps."
+        )
 
 
 def side_of(result: FinishedResult) -> Side:
@@ -82,7 +94,9 @@ def side_of(result: FinishedResult) -> Side:
     )
 
 
-def differences(before: Mapping[K, V], now: Mapping[K, V]) -> Iterator[tuple[K, V | None, V | None]]:
+def differences(
+    before: Mapping[K, V], now: Mapping[K, V]
+) -> Iterator[tuple[K, V | None, V | None]]:
     """Yield each key whose value is another one, with both values: None where there is none."""
     for key in dict.fromkeys([*before, *now]):
         if before.get(key) != now.get(key):
@@ -99,7 +113,9 @@ def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
 # Verdicts and stages
 
 
-def verdict_changes(before: FinishedResult, now: FinishedResult) -> Iterator[VerdictChange]:
+def verdict_changes(
+    before: FinishedResult, now: FinishedResult
+) -> Iterator[VerdictChange]:
     for target, was, is_now in differences(before.verdicts, now.verdicts):
         source = before if is_now in (None, Result.PASS) else now
         yield VerdictChange(target, was, is_now, source.headlines.get(target))
@@ -107,14 +123,25 @@ def verdict_changes(before: FinishedResult, now: FinishedResult) -> Iterator[Ver
 
 def stage_changes(pairs: Pairs) -> list[StageChange]:
     groups = grouped(changes_of_stages(pairs))
-    return [StageChange(*key, len(targets), targets[0]) for key, targets in groups.items()]
+    return [
+        StageChange(*key, len(targets), targets[0])
+        for key, targets in groups.items()
+    ]
 
 
-def changes_of_stages(pairs: Pairs) -> Iterator[tuple[tuple[StageName, StageStatus, StageStatus], str]]:
+def changes_of_stages(
+    pairs: Pairs,
+) -> Iterator[tuple[tuple[StageName, StageStatus, StageStatus], str]]:
     """Yield each stage of a target with another status, and the target. One that a run does not have is skipped."""
     for target, (before, now) in pairs.items():
-        for name, was, is_now in differences(statuses_of(before), statuses_of(now)):
-            change = (name, was or StageStatus.SKIPPED, is_now or StageStatus.SKIPPED)
+        for name, was, is_now in differences(
+            statuses_of(before), statuses_of(now)
+        ):
+            change = (
+                name,
+                was or StageStatus.SKIPPED,
+                is_now or StageStatus.SKIPPED,
+            )
             if change[1] is not change[2]:
                 yield change, target
 
@@ -139,23 +166,39 @@ def time_changes(pairs: Pairs) -> Iterator[TimeChange]:
 
 
 def seconds_of(run: FinishedRun, name: StageName) -> float | None:
-    worked = (stage for stage in run.stages if stage.stage is name and stage.status is StageStatus.OK)
+    worked = (
+        stage
+        for stage in run.stages
+        if stage.stage is name and stage.status is StageStatus.OK
+    )
     stage = next(worked, None)
     return stage.duration_s if stage else None
 
 
-def time_change(stage: StageName, before: Sequence[float], now: Sequence[float]) -> Iterator[TimeChange]:
+def time_change(
+    stage: StageName, before: Sequence[float], now: Sequence[float]
+) -> Iterator[TimeChange]:
     was, is_now = median_of(before), median_of(now)
-    if was is None or is_now is None or not is_beyond_noise(before, was, is_now):
+    if (
+        was is None
+        or is_now is None
+        or not is_beyond_noise(before, was, is_now)
+    ):
         return
-    yield TimeChange(stage, was, is_now, round(is_now / max(was, LEAST_S), 2), len(now))
+    yield TimeChange(
+        stage, was, is_now, round(is_now / max(was, LEAST_S), 2), len(now)
+    )
 
 
-def is_beyond_noise(before: Sequence[float], was: float, is_now: float) -> bool:
+def is_beyond_noise(
+    before: Sequence[float], was: float, is_now: float
+) -> bool:
     """Return whether a median is so far from the one before that it is not by chance."""
     shorter, longer = sorted((was, is_now))
     if len(before) < ENOUGH_TARGETS:
-        return longer - shorter >= FEW_SECONDS and longer >= FEW_TIMES * shorter
+        return (
+            longer - shorter >= FEW_SECONDS and longer >= FEW_TIMES * shorter
+        )
     figures = figures_of(before)
     if figures and figures.p5_s <= is_now <= figures.p95_s:
         return False
@@ -177,7 +220,10 @@ class Difference(NamedTuple):
 def check_changes(pairs: Pairs) -> list[CheckChange]:
     """Return the checks of hosts that came out differently, each once for all targets for which it did."""
     groups = grouped(changes_of_checks(pairs))
-    return [CheckChange(*key, len(reasons), reasons[0]) for key, reasons in sorted(groups.items(), key=place_of)]
+    return [
+        CheckChange(*key, len(reasons), reasons[0])
+        for key, reasons in sorted(groups.items(), key=place_of)
+    ]
 
 
 def place_of(group: tuple[Difference, list[str | None]]) -> tuple[str, str]:
@@ -190,8 +236,15 @@ def changes_of_checks(pairs: Pairs) -> Iterator[tuple[Difference, str | None]]:
     for before, now in pairs.values():
         earlier, later = checks_of(before), checks_of(now)
         for host in later:
-            for name, was, is_now in differences(earlier.get(host, later[host]), later[host]):
-                change = Difference(host, name, was.status if was else None, is_now.status if is_now else None)
+            for name, was, is_now in differences(
+                earlier.get(host, later[host]), later[host]
+            ):
+                change = Difference(
+                    host,
+                    name,
+                    was.status if was else None,
+                    is_now.status if is_now else None,
+                )
                 if change.before is not change.now:
                     yield change, is_now.reason if is_now else None
 
@@ -206,8 +259,12 @@ def by_name(checks: Iterable[Check]) -> dict[str, Check]:
     return {check.check: check for check in checks}
 
 
-def preflight_changes(before: FinishedResult, now: FinishedResult) -> Iterator[PreflightChange]:
-    for name, was, is_now in differences(preflight_of(before), preflight_of(now)):
+def preflight_changes(
+    before: FinishedResult, now: FinishedResult
+) -> Iterator[PreflightChange]:
+    for name, was, is_now in differences(
+        preflight_of(before), preflight_of(now)
+    ):
         change = PreflightChange(
             check=name,
             before=was.status if was else None,
@@ -219,26 +276,44 @@ def preflight_changes(before: FinishedResult, now: FinishedResult) -> Iterator[P
 
 
 def preflight_of(result: FinishedResult) -> dict[str, PreflightCheck]:
-    return {check.name: check for check in result.sweep.preflight} if result.sweep else {}
+    return (
+        {check.name: check for check in result.sweep.preflight}
+        if result.sweep
+        else {}
+    )
 
 
 # Versions
 
 
-def version_changes(before: Inventory, now: Inventory) -> Iterator[VersionChange]:
-    for what, was, is_now in differences(versions_in(before), versions_in(now)):
+def version_changes(
+    before: Inventory, now: Inventory
+) -> Iterator[VersionChange]:
+    for what, was, is_now in differences(
+        versions_in(before), versions_in(now)
+    ):
         yield VersionChange(what, was, is_now)
 
 
 def versions_in(known: Inventory) -> dict[str, str]:
     """Return each version, each thing that the runs used, and the parts of each host, by what it is."""
-    values = [(f"API of {api.service}", api.max_microversion or api.version) for api in known.services]
+    values = [
+        (f"API of {api.service}", api.max_microversion or api.version)
+        for api in known.services
+    ]
     for tools in known.tools:
         values += programs_of(tools)
-    values += [(chosen.kind.replace("_", " "), chosen.name) for chosen in known.chosen]
-    values += [(f"parts of {host.host}", ", ".join(host.parts) or "none") for host in known.hosts]
+    values += [
+        (chosen.kind.replace("_", " "), chosen.name) for chosen in known.chosen
+    ]
+    values += [
+        (f"parts of {host.host}", ", ".join(host.parts) or "none")
+        for host in known.hosts
+    ]
     groups = grouped((what, value) for what, value in values if value)
-    return {what: ", ".join(dict.fromkeys(texts)) for what, texts in groups.items()}
+    return {
+        what: ", ".join(dict.fromkeys(texts)) for what, texts in groups.items()
+    }
 
 
 def programs_of(tools: Tools) -> list[tuple[str, str | None]]:
@@ -268,7 +343,10 @@ def changes_of_steps(pairs: Pairs) -> Iterator[tuple[StepKey, str]]:
         for (flow, name), step in steps_of(now).items():
             was = earlier.get((flow, name), step)
             if is_missing(was) != is_missing(step):
-                yield (flow, name, step.message, was.status, step.status), target
+                yield (
+                    (flow, name, step.message, was.status, step.status),
+                    target,
+                )
 
 
 def steps_of(run: FinishedRun) -> dict[tuple[str, str], StepOfRun]:

@@ -56,7 +56,12 @@ def step_seconds(flows: Sequence[FollowedFlow]) -> dict[str, float]:
     seconds = {}
     for flow in flows:
         if flow.judged:
-            seconds.update({f"{flow.name} {step.id}": taken for step, taken in durations(flow.steps)})
+            seconds.update(
+                {
+                    f"{flow.name} {step.id}": taken
+                    for step, taken in durations(flow.steps)
+                }
+            )
     return seconds
 
 
@@ -72,18 +77,29 @@ def durations(steps: Sequence[Step]) -> Iterator[tuple[Step, float]]:
 def facts_of(record: Record) -> dict[str, str]:
     """Return what the cloud consists of, as far as the run could see it: image, flavor, host, versions of the APIs."""
     chosen = chosen_resources(record)
-    facts: dict[str, Any] = {"image": chosen.get("image"), "flavor": chosen.get("flavor")}
+    facts: dict[str, Any] = {
+        "image": chosen.get("image"),
+        "flavor": chosen.get("flavor"),
+    }
     if record.instance:
         facts["host"] = record.instance.server.host
     facts.update(versions_of_apis(record))
-    return {name: str(fact)[:LONGEST_FACT] for name, fact in facts.items() if fact}
+    return {
+        name: str(fact)[:LONGEST_FACT] for name, fact in facts.items() if fact
+    }
 
 
 def chosen_resources(record: Record) -> dict[str, str | None]:
     """Return the names of the resources that a run chose from what was there, by their kinds."""
     chosen = {}
     for stage in record.stages:
-        chosen.update({resource.kind: resource.name for resource in stage.resources if not resource.created})
+        chosen.update(
+            {
+                resource.kind: resource.name
+                for resource in stage.resources
+                if not resource.created
+            }
+        )
     return chosen
 
 
@@ -93,5 +109,6 @@ def versions_of_apis(record: Record) -> dict[str, Any]:
         return {}
     versions = {}
     for service in auth.details.get("services") or ():
-        versions[f"API of {service['service']}"] = service.get("max_microversion") or service.get("version")
+        version = service.get("max_microversion") or service.get("version")
+        versions[f"API of {service['service']}"] = version
     return versions

@@ -39,7 +39,9 @@ class Line:
     def written(self) -> str:
         if self.text is not None:
             return self.text
-        return json.dumps(codec.to_json(self.digest), separators=(",", ":"), allow_nan=False)
+        return json.dumps(
+            codec.to_json(self.digest), separators=(",", ":"), allow_nan=False
+        )
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def read(runs: str, most: int, keep: bool = True) -> list[RunDigest]:
     lines = {**kept, **new_lines(runs, kept)}
     ordered = sorted(lines.values(), key=lambda line: line.digest.started)
     last = ordered[-max(most, MOST) :]
-    if keep and (last != list(kept.values()) or any(line.text is None for line in last)):
+    if keep and (
+        last != list(kept.values()) or any(line.text is None for line in last)
+    ):
         text = "".join(f"{line.written()}\n" for line in last)
         run.write_whole(os.path.join(runs, FILE), text)
     return [line.digest for line in last[-most:]]
@@ -115,7 +119,9 @@ def kept_lines(runs: str) -> dict[str, Line]:
         return {}
     except OSError as exc:
         hint = "Give it back to the user who verifies, or move it away: then the runs that are still there are counted."
-        raise StageError("no_run", f"{path} cannot be read: {exc.strerror}", hint=hint) from None
+        raise StageError(
+            "no_run", f"{path} cannot be read: {exc.strerror}", hint=hint
+        ) from None
     return by_name(filter(None, map(parsed, texts)))
 
 
@@ -140,11 +146,26 @@ def understood(data: dict[str, Any], text: str) -> Line | None:
         return None
     stages, steps = timed(data["stages"]), timed(data["steps"])
     duration_s = data["duration_s"] if is_seconds(data["duration_s"]) else None
-    is_sound = duration_s == data["duration_s"] and stages == data["stages"] and steps == data["steps"]
-    stamps = (data.get("size"), data.get("changed")) if is_sound else (None, None)
+    is_sound = (
+        duration_s == data["duration_s"]
+        and stages == data["stages"]
+        and steps == data["steps"]
+    )
+    stamps = (
+        (data.get("size"), data.get("changed")) if is_sound else (None, None)
+    )
     # The durations are most of a line, and have been checked.
-    rest = {**data, "duration_s": duration_s, "stages": {}, "steps": {}, "size": stamps[0], "changed": stamps[1]}
-    digest = dataclasses.replace(codec.from_json(RunDigest, rest), stages=stages, steps=steps)
+    rest = {
+        **data,
+        "duration_s": duration_s,
+        "stages": {},
+        "steps": {},
+        "size": stamps[0],
+        "changed": stamps[1],
+    }
+    digest = dataclasses.replace(
+        codec.from_json(RunDigest, rest), stages=stages, steps=steps
+    )
     # Without its stamps a digest is made again from the record, as long as that is there.
     return Line(digest, text if is_sound and data.keys() == KEYS else None)
 

@@ -43,7 +43,9 @@ def began(directory: str) -> str:
     """Return the begin of a run by the first lines of its record: there may be thousands, and only the last count."""
     try:
         path = os.path.join(directory, "run.json")
-        with open(path, encoding="utf-8", errors="replace", opener=regular) as stream:
+        with open(
+            path, encoding="utf-8", errors="replace", opener=regular
+        ) as stream:
             match = STARTED.search(stream.read(HEAD))
     except OSError:
         match = None
@@ -55,19 +57,31 @@ def usual_errors(runs: Iterable[EarlierRun]) -> dict[ErrorKind, float]:
 
     Only runs count whose logs were read.
     """
-    passed = [run.errors for run in runs if run.errors is not None and run.verdict.result is Result.PASS]
+    passed = [
+        run.errors
+        for run in runs
+        if run.errors is not None and run.verdict.result is Result.PASS
+    ]
     counts: Counter[ErrorKind] = Counter()
     for errors in passed:
         counts.update(set(errors))
-    return {kind: round(count / len(passed), 3) for kind, count in counts.items()}
+    return {
+        kind: round(count / len(passed), 3) for kind, count in counts.items()
+    }
 
 
 def summarize(runs: Iterable[EarlierRun]) -> dict[str, EarlierRuns]:
     """Return for each stage in how many runs it worked, and how long it took."""
-    seconds: dict[str, list[float]] = {name.value: [] for name in (*STAGES, *OPTIONAL)}
+    seconds: dict[str, list[float]] = {
+        name.value: [] for name in (*STAGES, *OPTIONAL)
+    }
     for run in runs:
         for stage in run.stages:
-            if stage.status is StageStatus.OK and stage.duration_s is not None and stage.stage in seconds:
+            if (
+                stage.status is StageStatus.OK
+                and stage.duration_s is not None
+                and stage.stage in seconds
+            ):
                 seconds[stage.stage.value].append(stage.duration_s)
     usual = {name: usual_of(taken) for name, taken in seconds.items()}
     return {name: found for name, found in usual.items() if found}

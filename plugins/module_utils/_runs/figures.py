@@ -72,7 +72,12 @@ def spread_of(seconds: Iterable[float | None]) -> Spread | None:
     figures = figures_of(second for second in seconds if second is not None)
     if figures is None:
         return None
-    return Spread(runs=figures.runs, p50_s=figures.median_s, p95_s=figures.p95_s, p99_s=figures.p99_s)
+    return Spread(
+        runs=figures.runs,
+        p50_s=figures.median_s,
+        p95_s=figures.p95_s,
+        p99_s=figures.p99_s,
+    )
 
 
 def usual_of(seconds: Iterable[float]) -> EarlierRuns | None:
@@ -80,7 +85,9 @@ def usual_of(seconds: Iterable[float]) -> EarlierRuns | None:
     figures = figures_of(seconds)
     if figures is None:
         return None
-    return EarlierRuns(runs=figures.runs, median_s=figures.median_s, p95_s=figures.p95_s)
+    return EarlierRuns(
+        runs=figures.runs, median_s=figures.median_s, p95_s=figures.p95_s
+    )
 
 
 def growth_of(spreads: Iterable[Spread | None]) -> float | None:

@@ -15,15 +15,23 @@ from .._report.statuses import RESULTS
 from .._report.units import duration, utc
 
 
-def render(templates: str | os.PathLike[str], name: str, view: Mapping[str, Any]) -> str:
+def render(
+    templates: str | os.PathLike[str], name: str, view: Mapping[str, Any]
+) -> str:
     """Return a page. templates: the folder of the templates; name: that of this page."""
     return frame.render(os.path.join(templates, name), dict(view))
 
 
-def header(result: Result, reason: str, started: float, duration_s: float | None) -> dict[str, Any]:
+def header(
+    result: Result, reason: str, started: float, duration_s: float | None
+) -> dict[str, Any]:
     """Return what the header of a page with a verdict has."""
     return {
-        "verdict": {"result": result.value, "reason": reason, "word": RESULTS[result]},
+        "verdict": {
+            "result": result.value,
+            "reason": reason,
+            "word": RESULTS[result],
+        },
         "started": f"{utc(started):%Y-%m-%d %H:%M:%S} UTC",
         "duration": duration(duration_s) or "not finished",
     }

@@ -64,7 +64,10 @@ def of_sweep(sweep: Sweep, runs: Sequence[FinishedRun]) -> Inventory:
         services=services_of(runs),
         chosen=chosen_of(runs),
         hosts=hosts_of(runs),
-        skipped=(*skipped_of_sweep(sweep), *chain.from_iterable(map(skipped_of, runs))),
+        skipped=(
+            *skipped_of_sweep(sweep),
+            *chain.from_iterable(map(skipped_of, runs)),
+        ),
     )
 
 
@@ -86,10 +89,19 @@ def services_of(runs: Iterable[FinishedRun]) -> tuple[ServiceApi, ...]:
 
 def apis_of(run: FinishedRun) -> list[ServiceApi]:
     """Return the APIs of a run's cloud, as the stage auth has found them."""
-    auth = next((stage for stage in run.stages if stage.stage is StageName.AUTH), None)
-    details = codec.from_json(AuthDetails, auth.details) if auth else AuthDetails()
+    auth = next(
+        (stage for stage in run.stages if stage.stage is StageName.AUTH), None
+    )
+    details = (
+        codec.from_json(AuthDetails, auth.details) if auth else AuthDetails()
+    )
     return [
-        ServiceApi(each.service, each.version, each.min_microversion, each.max_microversion)
+        ServiceApi(
+            each.service,
+            each.version,
+            each.min_microversion,
+            each.max_microversion,
+        )
         for each in details.services or ()
     ]
 
@@ -97,14 +109,21 @@ def apis_of(run: FinishedRun) -> list[ServiceApi]:
 def chosen_of(runs: Iterable[FinishedRun]) -> tuple[Chosen, ...]:
     stages = chain.from_iterable(run.stages for run in runs)
     resources = chain.from_iterable(stage.resources for stage in stages)
-    return once(Chosen(thing.kind, thing.name) for thing in resources if thing.name and not thing.created)
+    return once(
+        Chosen(thing.kind, thing.name)
+        for thing in resources
+        if thing.name and not thing.created
+    )
 
 
 def hosts_of(runs: Iterable[FinishedRun]) -> tuple[KnownHost, ...]:
     """Return each host once, as the last run has found it."""
     found = chain.from_iterable(run.hosts for run in runs)
     hosts = {host.host: host for host in found}
-    return tuple(KnownHost(name, hosts[name].parts, hosts[name].status) for name in sorted(hosts))
+    return tuple(
+        KnownHost(name, hosts[name].parts, hosts[name].status)
+        for name in sorted(hosts)
+    )
 
 
 # What was not checked
@@ -112,19 +131,48 @@ def hosts_of(runs: Iterable[FinishedRun]) -> tuple[KnownHost, ...]:
 
 def skipped_of_sweep(sweep: Sweep) -> list[Skipped]:
     """Return what the preflight could not check, the hosts that were excluded, and the targets without a record."""
-    unread = [check for check in sweep.preflight if check.status is PreflightStatus.UNREADABLE]
-    found = [Skipped(SkippedKind.PREFLIGHT, check.name, check.reason, host=check.host) for check in unread]
-    found += [Skipped(SkippedKind.HOST, host.host, host.reason, host=host.host) for host in sweep.excluded]
+    unread = [
+        check
+        for check in sweep.preflight
+        if check.status is PreflightStatus.UNREADABLE
+    ]
+    found = [
+        Skipped(
+            SkippedKind.PREFLIGHT, check.name, check.reason, host=check.host
+        )
+        for check in unread
+    ]
+    found += [
+        Skipped(SkippedKind.HOST, host.host, host.reason, host=host.host)
+        for host in sweep.excluded
+    ]
     without = [target for target in sweep.targets if target.directory is None]
-    found += [Skipped(SkippedKind.TARGET, each.name, each.reason, each.run_id, each.host) for each in without]
+    found += [
+        Skipped(
+            SkippedKind.TARGET, each.name, each.reason, each.run_id, each.host
+        )
+        for each in without
+    ]
     return found
 
 
 def skipped_of(run: FinishedRun) -> list[Skipped]:
     parts = run.level.left_out if run.level else ()
-    found = [Skipped(SkippedKind.LEVEL, part.part, left_out_in_words(part), run.run_id) for part in parts]
-    stages = [stage for stage in run.stages if stage.status is StageStatus.SKIPPED]
-    found += [Skipped(SkippedKind.STAGE, stage.stage.value, reason_of(stage), run.run_id) for stage in stages]
+    found = [
+        Skipped(
+            SkippedKind.LEVEL, part.part, left_out_in_words(part), run.run_id
+        )
+        for part in parts
+    ]
+    stages = [
+        stage for stage in run.stages if stage.status is StageStatus.SKIPPED
+    ]
+    found += [
+        Skipped(
+            SkippedKind.STAGE, stage.stage.value, reason_of(stage), run.run_id
+        )
+        for stage in stages
+    ]
     for host in run.hosts:
         found += skipped_on(host, run.run_id)
     return found
@@ -139,8 +187,28 @@ def skipped_on(host: HostOfRun, run_id: str) -> list[Skipped]:
     """Return what was not read or checked on a host."""
     found = []
     if host.status is not HostStatus.READ:
-        found.append(Skipped(SkippedKind.HOST, host.host, host.reason or host.status.value, run_id, host.host))
-    found += [Skipped(SkippedKind.READ, read.what, read.reason, run_id, host.host) for read in host.unread]
+        found.append(
+            Skipped(
+                SkippedKind.HOST,
+                host.host,
+                host.reason or host.status.value,
+                run_id,
+                host.host,
+            )
+        )
+    found += [
+        Skipped(SkippedKind.READ, read.what, read.reason, run_id, host.host)
+        for read in host.unread
+    ]
     checks = [check for check in host.checks if check.status in NOT_CHECKED]
-    found += [Skipped(SkippedKind.CHECK, check.check, check.reason or "", run_id, host.host) for check in checks]
+    found += [
+        Skipped(
+            SkippedKind.CHECK,
+            check.check,
+            check.reason or "",
+            run_id,
+            host.host,
+        )
+        for check in checks
+    ]
     return found

@@ -43,7 +43,9 @@ class FinishedResult:
     def verdicts(self) -> dict[str, Result]:
         """Return the verdict on each target, also on one without a record."""
         if self.sweep:
-            return {target.name: target.result for target in self.sweep.targets}
+            return {
+                target.name: target.result for target in self.sweep.targets
+            }
         return {name: run.verdict.result for name, run in self.runs.items()}
 
     @property
@@ -51,10 +53,16 @@ class FinishedResult:
         """Return what is wrong with each target that did not pass."""
         reasons = {}
         if self.sweep:
-            reasons.update({target.name: target.reason for target in self.sweep.targets})
+            reasons.update(
+                {target.name: target.reason for target in self.sweep.targets}
+            )
         for name, run in self.runs.items():
             reasons[name] = run.verdict.headline or run.verdict.reason
-        return {name: reasons[name] for name, result in self.verdicts.items() if result is not Result.PASS}
+        return {
+            name: reasons[name]
+            for name, result in self.verdicts.items()
+            if result is not Result.PASS
+        }
 
 
 def read(path: str) -> FinishedResult:
@@ -67,8 +75,14 @@ def read(path: str) -> FinishedResult:
             run = parsed(FinishedRun, RUN_SCHEMA, name, text)
             runs[run.run_id] = run
     if sweep:
-        there = {target.name: runs[target.run_id] for target in sweep.targets if target.run_id in runs}
-        return FinishedResult(inventory.of_sweep(sweep, [*there.values()]), there, sweep)
+        there = {
+            target.name: runs[target.run_id]
+            for target in sweep.targets
+            if target.run_id in runs
+        }
+        return FinishedResult(
+            inventory.of_sweep(sweep, [*there.values()]), there, sweep
+        )
     if len(runs) != 1:
         raise StageError("no_run", f"there is no result in {path}", hint=HINT)
     run = next(iter(runs.values()))
@@ -109,7 +123,9 @@ def opened(path: str) -> Iterator[tarfile.TarFile]:
         with tarfile.open(path) as archive:
             yield archive
     except (tarfile.TarError, EOFError, UnicodeDecodeError) as exc:
-        raise StageError("no_run", f"{path} cannot be read: {exc}", hint=HINT) from None
+        raise StageError(
+            "no_run", f"{path} cannot be read: {exc}", hint=HINT
+        ) from None
 
 
 def archived(path: str) -> Iterator[Named]:
@@ -122,16 +138,30 @@ def archived(path: str) -> Iterator[Named]:
             content = content_of(archive, member)
             inside = member.name.partition("/")[2]
             if digests.get(inside) != digest_of(content):
-                message = f"{inside} in {path} differs from its digest in {DIGESTS}"
-                raise StageError("no_run", message, hint="It changed after the archive was written. Fetch it again.")
+                message = (
+                    f"{inside} in {path} differs from its digest in {DIGESTS}"
+                )
+                raise StageError(
+                    "no_run",
+                    message,
+                    hint="It changed after the archive was written. Fetch it again.",
+                )
             yield os.path.join(path, inside), content.decode()
 
 
 def digests_in(path: str) -> dict[str, str]:
     """Return the digests in an archive, by the names of the files."""
     with opened(path) as archive:
-        found = [member for member in archive if os.path.basename(member.name) == DIGESTS]
-        lines = content_of(archive, found[0]).decode().splitlines() if found else []
+        found = [
+            member
+            for member in archive
+            if os.path.basename(member.name) == DIGESTS
+        ]
+        lines = (
+            content_of(archive, found[0]).decode().splitlines()
+            if found
+            else []
+        )
     pairs = [line.partition("  ") for line in lines]
     return {name: digest for digest, _space, name in pairs}
 
@@ -139,5 +169,9 @@ def digests_in(path: str) -> dict[str, str]:
 def content_of(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
     stream = archive.extractfile(member) if member.isfile() else None
     if stream is None or member.size > LONGEST_RECORD:
-        raise StageError("no_run", f"{member.name} is too long, or not a regular file", hint=HINT)
+        raise StageError(
+            "no_run",
+            f"{member.name} is too long, or not a regular file",
+            hint=HINT,
+        )
     return stream.read()

@@ -11,19 +11,32 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from .._model.sweep import ExcludedHost, PreflightCheck, PreflightStatus, Sweep, SweepPart, Target
+from .._model.sweep import (
+    ExcludedHost,
+    PreflightCheck,
+    PreflightStatus,
+    Sweep,
+    SweepPart,
+    Target,
+)
 from .._record.errors import StageError
 from . import verdict
 from .sweep import Limits, new_sweep, outliers, spreads
 
 # Where two sweeps have made the same check, the worst result counts.
-WORST_FIRST = (PreflightStatus.FAILED, PreflightStatus.UNREADABLE, PreflightStatus.OK)
+WORST_FIRST = (
+    PreflightStatus.FAILED,
+    PreflightStatus.UNREADABLE,
+    PreflightStatus.OK,
+)
 
 # A sweep with its directory
 Placed = tuple[str, Sweep]
 
 
-def combine(placed: Sequence[Placed], sweep_id: str, directory: str, limits: Limits) -> Sweep:
+def combine(
+    placed: Sequence[Placed], sweep_id: str, directory: str, limits: Limits
+) -> Sweep:
     """Return one sweep of several, whose targets have their results. directory: that of the new one."""
     check_apart(placed)
     sweeps = [sweep for _where, sweep in placed]
@@ -32,7 +45,9 @@ def combine(placed: Sequence[Placed], sweep_id: str, directory: str, limits: Lim
     slow = outliers(targets, usual, limits)
     started = min(sweep.started for sweep in sweeps)
     finished = max(map(end_of, sweeps))
-    preflight = worst_of(chain.from_iterable(sweep.preflight for sweep in sweeps))
+    preflight = worst_of(
+        chain.from_iterable(sweep.preflight for sweep in sweeps)
+    )
     clouds = dict.fromkeys(sweep.cloud for sweep in sweeps)
     return dataclasses.replace(
         new_sweep(sweep_id, ", ".join(clouds), []),
@@ -40,7 +55,9 @@ def combine(placed: Sequence[Placed], sweep_id: str, directory: str, limits: Lim
         finished=finished,
         duration_s=round(finished - started, 6),
         parallel=sum(sweep.parallel or 0 for sweep in sweeps),
-        verdict=verdict.judge(targets, preflight, slow, missing=missing(sweeps)),
+        verdict=verdict.judge(
+            targets, preflight, slow, missing=missing(sweeps)
+        ),
         preflight=tuple(preflight),
         excluded=once(chain.from_iterable(sweep.excluded for sweep in sweeps)),
         targets=tuple(targets),
@@ -65,7 +82,9 @@ def targets_of(placed: Sequence[Placed], directory: str) -> list[Target]:
     """Return all targets. Each slice has hosts from everywhere; in the order of their names they are ranges again."""
     targets = []
     for where, sweep in placed:
-        targets += [moved(target, where, directory) for target in sweep.targets]
+        targets += [
+            moved(target, where, directory) for target in sweep.targets
+        ]
     return sorted(targets, key=lambda target: in_order(target.name))
 
 
@@ -82,16 +101,25 @@ def check_apart(placed: Sequence[Placed]) -> None:
         for target in sweep.targets:
             earlier = seen.setdefault(target.name, where)
             if earlier != where:
-                message = f"{target.name} is a target of both {earlier} and {where}"
+                message = (
+                    f"{target.name} is a target of both {earlier} and {where}"
+                )
                 hint = "Name only the directories of the sweeps that belong together."
-                raise StageError("conflict", message, resource=target.name, hint=hint)
+                raise StageError(
+                    "conflict", message, resource=target.name, hint=hint
+                )
 
 
 def moved(target: Target, where: str, directory: str) -> Target:
     """Return a target whose run is found from another directory."""
     if target.directory is None:
         return target
-    return dataclasses.replace(target, directory=os.path.relpath(os.path.join(where, target.directory), directory))
+    return dataclasses.replace(
+        target,
+        directory=os.path.relpath(
+            os.path.join(where, target.directory), directory
+        ),
+    )
 
 
 def worst_of(checks: Iterable[PreflightCheck]) -> list[PreflightCheck]:
@@ -99,7 +127,9 @@ def worst_of(checks: Iterable[PreflightCheck]) -> list[PreflightCheck]:
     by_name: dict[str, PreflightCheck] = {}
     for check in checks:
         kept = by_name.get(check.name, check)
-        by_name[check.name] = min(kept, check, key=lambda each: WORST_FIRST.index(each.status))
+        by_name[check.name] = min(
+            kept, check, key=lambda each: WORST_FIRST.index(each.status)
+        )
     return list(by_name.values())
 
 
@@ -115,8 +145,14 @@ def parts_of(sweep: Sweep) -> Sequence[SweepPart]:
 def missing(sweeps: Sequence[Sweep]) -> list[str]:
     """Return the slices that are not among the sweeps, as texts such as 4/10."""
     parts = chain.from_iterable(map(parts_of, sweeps))
-    there = {(part.slice.number, part.slice.of) for part in parts if part.slice}
+    there = {
+        (part.slice.number, part.slice.of) for part in parts if part.slice
+    }
     absent = []
     for count in sorted({count for _number, count in there}):
-        absent += [f"{number}/{count}" for number in range(1, count + 1) if (number, count) not in there]
+        absent += [
+            f"{number}/{count}"
+            for number in range(1, count + 1)
+            if (number, count) not in there
+        ]
     return absent

@@ -59,7 +59,11 @@ def begin(params: Params, check: bool) -> tuple[Sweep, str]:
         # A record that could not be read again is refused as well, such as one with a name that is too long.
         codec.from_json(Sweep, codec.to_json(record))
     except MalformedError as exc:
-        raise StageError("invalid", f"the options do not make a sweep: {exc}", resource=sweep_id) from None
+        raise StageError(
+            "invalid",
+            f"the options do not make a sweep: {exc}",
+            resource=sweep_id,
+        ) from None
     directory = sweep.directory_of(params["runs"], sweep_id)
     if not check:
         run.make_directory(directory, "sweep", sweep_id)
@@ -80,7 +84,10 @@ def read(directory: str) -> Sweep:
         raise StageError("no_run", f"{path} cannot be read: {exc}") from None
     schema = data.get("schema") if isinstance(data, dict) else None
     if schema != SCHEMA:
-        raise StageError("no_run", f"{path} cannot be read: its schema is {schema}, not {SCHEMA}")
+        raise StageError(
+            "no_run",
+            f"{path} cannot be read: its schema is {schema}, not {SCHEMA}",
+        )
     try:
         record = codec.from_json(Sweep, data)
         check_slices(record)
@@ -92,7 +99,9 @@ def read(directory: str) -> Sweep:
 def check_slices(record: Sweep) -> None:
     for part in combine.parts_of(record):
         if part.slice and part.slice.number > part.slice.of:
-            raise MalformedError("slice", f"one of {part.slice.of} slices", part.slice.number)
+            raise MalformedError(
+                "slice", f"one of {part.slice.of} slices", part.slice.number
+            )
 
 
 def outcome_of(target: Target, runs: str) -> Target:
@@ -101,7 +110,11 @@ def outcome_of(target: Target, runs: str) -> Target:
     if not os.path.exists(directory):
         return sweep.without_run(target, "its run was not begun")
     try:
-        return sweep.with_run(target, run.read_record(directory), os.path.join("..", target.run_id))
+        return sweep.with_run(
+            target,
+            run.read_record(directory),
+            os.path.join("..", target.run_id),
+        )
     except (StageError, OSError) as exc:
         reason = explain(exc, f"reading {directory}")["message"]
     except MALFORMED as exc:
@@ -126,7 +139,9 @@ def end(params: Params) -> tuple[Sweep, str, bool]:
     record = read(directory)
     is_new = record.finished is None
     if is_new:
-        record = sweep.finish(record, outcomes_of(record, params["runs"]), limits_of(params))
+        record = sweep.finish(
+            record, outcomes_of(record, params["runs"]), limits_of(params)
+        )
         save(record, directory)
     render(record, directory, params["templates"])
     if params["archive"]:
@@ -143,25 +158,44 @@ def combined(params: Params) -> tuple[Sweep, str]:
     sweep_id = params["sweep_id"] or run.new_run_id()
     targets.check_id(sweep_id)
     directory = sweep.directory_of(params["runs"], sweep_id)
-    placed = [(where, ended(record, where)) for where, record in sweeps_in(params["directories"])]
+    placed = [
+        (where, ended(record, where))
+        for where, record in sweeps_in(params["directories"])
+    ]
     record = combine.combine(placed, sweep_id, directory, limits_of(params))
     run.make_directory(directory, "sweep", sweep_id)
     save(record, directory)
     render(record, directory, params["templates"])
     if params["archive"]:
         archived = archive.in_archive(record)
-        archive.write_sweep(directory, record, {RECORD: text_of(archived), **rendered(archived, params["templates"])})
+        archive.write_sweep(
+            directory,
+            record,
+            {
+                RECORD: text_of(archived),
+                **rendered(archived, params["templates"]),
+            },
+        )
     return record, directory
 
 
 def directories_below(runs: str) -> list[str]:
     """Return the directory of each sweep in a folder of runs."""
-    return list(map(os.path.dirname, sorted(glob.glob(os.path.join(glob.escape(runs), "sweep-*", RECORD)))))
+    return list(
+        map(
+            os.path.dirname,
+            sorted(
+                glob.glob(os.path.join(glob.escape(runs), "sweep-*", RECORD))
+            ),
+        )
+    )
 
 
 def sweeps_below(runs: str) -> list[combine.Placed]:
     """Return each sweep in a folder of runs, with its directory."""
-    return [(directory, read(directory)) for directory in directories_below(runs)]
+    return [
+        (directory, read(directory)) for directory in directories_below(runs)
+    ]
 
 
 def sweeps_in(directories: Sequence[str]) -> list[combine.Placed]:
@@ -172,12 +206,20 @@ def sweeps_in(directories: Sequence[str]) -> list[combine.Placed]:
         if os.path.exists(os.path.join(directory, RECORD)):
             found[directory] = read(directory)
         elif below:
-            found.update((where, record) for where, record in below if not record.combined)
+            found.update(
+                (where, record)
+                for where, record in below
+                if not record.combined
+            )
         else:
             hint = "Name the directory of a sweep, or a folder of runs with sweeps in it."
-            raise StageError("no_run", f"there is no sweep in {directory}", hint=hint)
+            raise StageError(
+                "no_run", f"there is no sweep in {directory}", hint=hint
+            )
     if not found:
-        raise StageError("invalid", "there are no sweeps to combine: no directory was given")
+        raise StageError(
+            "invalid", "there are no sweeps to combine: no directory was given"
+        )
     return list(found.items())
 
 
@@ -185,4 +227,6 @@ def ended(record: Sweep, where: str) -> Sweep:
     """Return a sweep with the results of its targets, also if it was interrupted."""
     if record.finished:
         return record
-    return dataclasses.replace(record, targets=outcomes_of(record, os.path.dirname(where)))
+    return dataclasses.replace(
+        record, targets=outcomes_of(record, os.path.dirname(where))
+    )

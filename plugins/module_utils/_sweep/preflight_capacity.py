@@ -18,7 +18,9 @@ from .._report.messages.words import plural
 from .preflight import api_check
 
 
-def checks_of_hosts(capacity: Capacity, hosts: Iterable[str]) -> list[PreflightCheck]:
+def checks_of_hosts(
+    capacity: Capacity, hosts: Iterable[str]
+) -> list[PreflightCheck]:
     """Return a check for each host that cannot take an instance of the flavor, and one for all that can.
 
     A host on which a component is broken has a check of its service already.
@@ -30,12 +32,24 @@ def checks_of_hosts(capacity: Capacity, hosts: Iterable[str]) -> list[PreflightC
         if explanation.answer == Answer.FITS:
             fitting.append(explanation)
         elif explanation.answer == Answer.SHORT:
-            checks.append(fit_check(explanation, f"on {host}", host_reason(explanation), host))
+            checks.append(
+                fit_check(
+                    explanation, f"on {host}", host_reason(explanation), host
+                )
+            )
         elif explanation.answer == Answer.UNKNOWN:
             return [unread_check(explanation)]
     if fitting:
         reason = f'flavor "{fitting[0].flavor}" fits on {plural(len(fitting), "compute host")}'
-        checks.append(fit_check(fitting[0], "on compute hosts", reason, None, PreflightStatus.OK))
+        checks.append(
+            fit_check(
+                fitting[0],
+                "on compute hosts",
+                reason,
+                None,
+                PreflightStatus.OK,
+            )
+        )
     return checks
 
 
@@ -44,7 +58,11 @@ def explain_on(capacity: Capacity, host: str) -> Explanation:
     if capacity.compute is None:
         return explain(capacity)
     requested = replace(capacity.compute.requested, host=host, count=1)
-    return explain(replace(capacity, compute=replace(capacity.compute, requested=requested)))
+    return explain(
+        replace(
+            capacity, compute=replace(capacity.compute, requested=requested)
+        )
+    )
 
 
 def checks_of_cloud(capacity: Capacity) -> list[PreflightCheck]:
@@ -54,8 +72,20 @@ def checks_of_cloud(capacity: Capacity) -> list[PreflightCheck]:
         return []
     if explanation.answer == Answer.UNKNOWN:
         return [unread_check(explanation)]
-    status = PreflightStatus.OK if explanation.answer == Answer.FITS else PreflightStatus.FAILED
-    return [fit_check(explanation, "on the compute hosts", messages.answer_line(explanation), None, status)]
+    status = (
+        PreflightStatus.OK
+        if explanation.answer == Answer.FITS
+        else PreflightStatus.FAILED
+    )
+    return [
+        fit_check(
+            explanation,
+            "on the compute hosts",
+            messages.answer_line(explanation),
+            None,
+            status,
+        )
+    ]
 
 
 def host_reason(explanation: Explanation) -> str:
@@ -72,9 +102,13 @@ def fit_check(
     status: PreflightStatus = PreflightStatus.FAILED,
 ) -> PreflightCheck:
     name = f"flavor {explanation.flavor} fits {where}"
-    return PreflightCheck(PreflightKind.CAPACITY, name, status, reason, host, "nova")
+    return PreflightCheck(
+        PreflightKind.CAPACITY, name, status, reason, host, "nova"
+    )
 
 
 def unread_check(explanation: Explanation) -> PreflightCheck:
     reason = next(iter(explanation.unread), messages.answer_line(explanation))
-    return api_check("what its hosts have left", "nova", PreflightStatus.UNREADABLE, reason)
+    return api_check(
+        "what its hosts have left", "nova", PreflightStatus.UNREADABLE, reason
+    )

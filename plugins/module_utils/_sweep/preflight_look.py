@@ -24,7 +24,11 @@ from . import preflight, preflight_capacity
 from .preflight import Answer, Demand, EndpointAnswer, Quotas
 from .targets import Values
 
-EXPECTED: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED, StageError)
+EXPECTED: tuple[type[BaseException], ...] = (
+    *CLOUD_ERRORS,
+    *MALFORMED,
+    StageError,
+)
 # A service that refuses to answer this user may be healthy.
 REFUSED = ("forbidden", "unauthorized", "not_found")
 ENDPOINT_SECONDS = 10
@@ -92,45 +96,90 @@ class Look:
 
     def now(self) -> float:
         """Return the cloud's time, by its answers, as heartbeats have the time of the cloud."""
-        return time.time() + float((clock.clock_difference(self.samples) or {"offset_s": 0})["offset_s"])
+        return time.time() + float(
+            (clock.clock_difference(self.samples) or {"offset_s": 0})[
+                "offset_s"
+            ]
+        )
 
-    def attempt(self, subject: str, component: str, look: Callable[[], list[PreflightCheck]]) -> None:
+    def attempt(
+        self,
+        subject: str,
+        component: str,
+        look: Callable[[], list[PreflightCheck]],
+    ) -> None:
         try:
             self.checks += look()
         except EXPECTED as exc:
             error = explain(exc, f"asking for {subject}")
-            status = PreflightStatus.UNREADABLE if error["kind"] in REFUSED else PreflightStatus.FAILED
-            self.checks.append(preflight.api_check(subject, component, status, error["message"]))
+            status = (
+                PreflightStatus.UNREADABLE
+                if error["kind"] in REFUSED
+                else PreflightStatus.FAILED
+            )
+            self.checks.append(
+                preflight.api_check(
+                    subject, component, status, error["message"]
+                )
+            )
 
     def nova(self) -> list[PreflightCheck]:
-        self.services = connection.answer_of(self.admin.compute.get("/os-services"))["services"]
+        self.services = connection.answer_of(
+            self.admin.compute.get("/os-services")
+        )["services"]
         return self.alive(self.services, "nova")
 
-    def alive(self, services: Sequence[Answer], component: str) -> list[PreflightCheck]:
+    def alive(
+        self, services: Sequence[Answer], component: str
+    ) -> list[PreflightCheck]:
         now = self.now()
-        return [preflight.service_check(service, component, now, self.wanted.heartbeat) for service in services]
+        return [
+            preflight.service_check(
+                service, component, now, self.wanted.heartbeat
+            )
+            for service in services
+        ]
 
     def hypervisors(self) -> list[PreflightCheck]:
-        hypervisors = connection.answer_of(self.admin.compute.get("/os-hypervisors/detail"))["hypervisors"]
+        hypervisors = connection.answer_of(
+            self.admin.compute.get("/os-hypervisors/detail")
+        )["hypervisors"]
         hosts, _excluded = preflight.compute_hosts(self.services)
         return preflight.mapped_checks(hosts, hypervisors)
 
     def neutron(self) -> list[PreflightCheck]:
-        agents = connection.answer_of(self.admin.network.get("/agents"))["agents"]
-        return preflight.agent_checks(agents, self.now(), self.wanted.heartbeat)
+        agents = connection.answer_of(self.admin.network.get("/agents"))[
+            "agents"
+        ]
+        return preflight.agent_checks(
+            agents, self.now(), self.wanted.heartbeat
+        )
 
     def cinder(self) -> list[PreflightCheck]:
-        return self.alive(connection.answer_of(self.admin.block_storage.get("/os-services"))["services"], "cinder")
+        return self.alive(
+            connection.answer_of(self.admin.block_storage.get("/os-services"))[
+                "services"
+            ],
+            "cinder",
+        )
 
     def endpoints(self) -> list[PreflightCheck]:
         interfaces = self.interfaces()
         # Endpoints that do not answer take until their timeout; asked together they take it once.
         with ThreadPoolExecutor(PARALLEL_ENDPOINTS) as pool:
-            answers = list(pool.map(self.answer, [url for _service, url in interfaces]))
+            answers = list(
+                pool.map(self.answer, [url for _service, url in interfaces])
+            )
         wanted = connection.interfaces_of(self.cloud)
         checks = []
-        for ((service, url), names), (status, reason) in zip(interfaces.items(), answers):
-            checks.append(preflight.endpoint_check(EndpointAnswer(service, names, url, status, reason), wanted))
+        for ((service, url), names), (status, reason) in zip(
+            interfaces.items(), answers
+        ):
+            checks.append(
+                preflight.endpoint_check(
+                    EndpointAnswer(service, names, url, status, reason), wanted
+                )
+            )
         return checks
 
     def interfaces(self) -> dict[tuple[str, str], list[str]]:
@@ -141,12 +190,19 @@ class Look:
         for entry in access.service_catalog.catalog:
             for endpoint in entry["endpoints"]:
                 if not region or endpoint.get("region") in (None, region):
-                    interfaces.setdefault((entry["type"], endpoint["url"]), []).append(endpoint["interface"])
+                    interfaces.setdefault(
+                        (entry["type"], endpoint["url"]), []
+                    ).append(endpoint["interface"])
         return interfaces
 
     def answer(self, url: str) -> tuple[int | None, str | None]:
         """Return the status of an endpoint, or the reason why there is no answer. It is asked without a token."""
-        options = {"authenticated": False, "raise_exc": False, "timeout": ENDPOINT_SECONDS, "repeat": False}
+        options = {
+            "authenticated": False,
+            "raise_exc": False,
+            "timeout": ENDPOINT_SECONDS,
+            "repeat": False,
+        }
         try:
             return self.cloud.session.get(url, **options).status_code, None
         except RedirectedError as exc:
@@ -161,7 +217,9 @@ class Look:
             vcpus=flavor.vcpus,
             ram=flavor.ram,
             makes_network=self.wanted.makes_network,
-            volume_gb=self.wanted.volume_size if self.wanted.with_volume else None,
+            volume_gb=self.wanted.volume_size
+            if self.wanted.with_volume
+            else None,
             floating_ip=self.wanted.floating_ip,
         )
 
@@ -169,8 +227,12 @@ class Look:
         """Return the flavor of the instances; without a name the smallest one."""
         compute = self.cloud.compute
         if self.wanted.flavor:
-            return compute.find_flavor(self.wanted.flavor, ignore_missing=False)
-        return min(compute.flavors(), key=lambda flavor: (flavor.ram, flavor.vcpus))
+            return compute.find_flavor(
+                self.wanted.flavor, ignore_missing=False
+            )
+        return min(
+            compute.flavors(), key=lambda flavor: (flavor.ram, flavor.vcpus)
+        )
 
     def parallel(self) -> int:
         if self.wanted.instances:
@@ -178,7 +240,9 @@ class Look:
         hosts = self.wanted.hosts
         if hosts is None:
             hosts, _excluded = preflight.compute_hosts(self.services)
-        return preflight.most_parallel(self.wanted.parallel, hosts, self.wanted.values)
+        return preflight.most_parallel(
+            self.wanted.parallel, hosts, self.wanted.values
+        )
 
     def capacity(self) -> list[PreflightCheck]:
         """Return the checks that the flavor fits: on each host that gets an instance, or on any if Nova chooses."""
@@ -210,19 +274,29 @@ class Look:
 
     def quota_checks(self, component: str) -> list[PreflightCheck]:
         needed = preflight.needs(self.demand())
-        return preflight.quota_checks(component, needed, self.quotas(component))
+        return preflight.quota_checks(
+            component, needed, self.quotas(component)
+        )
 
     def quotas(self, component: str) -> Quotas:
         if component == "neutron":
             path = f"/quotas/{self.cloud.current_project_id}/details.json"
-            return preflight.detailed(connection.answer_of(self.cloud.network.get(path))["quota"])
+            return preflight.detailed(
+                connection.answer_of(self.cloud.network.get(path))["quota"]
+            )
         if component == "nova":
-            return preflight.absolute(self.limits(self.cloud.compute), preflight.NOVA_LIMITS)
-        return preflight.absolute(self.limits(self.cloud.block_storage), preflight.CINDER_LIMITS)
+            return preflight.absolute(
+                self.limits(self.cloud.compute), preflight.NOVA_LIMITS
+            )
+        return preflight.absolute(
+            self.limits(self.cloud.block_storage), preflight.CINDER_LIMITS
+        )
 
     @staticmethod
     def limits(proxy: Any) -> Mapping[str, int]:
-        limits: Mapping[str, int] = connection.answer_of(proxy.get("/limits"))["limits"]["absolute"]
+        limits: Mapping[str, int] = connection.answer_of(proxy.get("/limits"))[
+            "limits"
+        ]["absolute"]
         return limits
 
     def all(self) -> list[PreflightCheck]:
@@ -234,7 +308,11 @@ class Look:
             self.attempt("its services", "cinder", self.cinder)
             components.append("cinder")
         for component in components:
-            self.attempt("the quotas", component, functools.partial(self.quota_checks, component))
+            self.attempt(
+                "the quotas",
+                component,
+                functools.partial(self.quota_checks, component),
+            )
         self.attempt("what its hosts have left", "nova", self.capacity)
         # Last, as internal endpoints may be out of reach from here, and must not take the time of the other checks.
         self.attempt("the endpoints", "keystone", self.endpoints)

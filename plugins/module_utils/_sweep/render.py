@@ -14,7 +14,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 from .._model import codec
-from .._model.sweep import Outlier, PreflightCheck, PreflightStatus, Sweep, Target, TargetStage
+from .._model.sweep import (
+    Outlier,
+    PreflightCheck,
+    PreflightStatus,
+    Sweep,
+    Target,
+    TargetStage,
+)
 from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .._record.words import clean, listed
@@ -50,9 +57,15 @@ def ranges(names: Sequence[str]) -> list[str]:
     return made
 
 
-def follows(earlier: re.Match[str] | None, later: re.Match[str] | None) -> bool:
+def follows(
+    earlier: re.Match[str] | None, later: re.Match[str] | None
+) -> bool:
     """Return whether a name has the next number."""
-    if not earlier or not later or (earlier[1], earlier[3]) != (later[1], later[3]):
+    if (
+        not earlier
+        or not later
+        or (earlier[1], earlier[3]) != (later[1], later[3])
+    ):
         return False
     same_width = len(earlier[2]) == len(later[2]) or later[2][0] != "0"
     return same_width and int(later[2]) == int(earlier[2]) + 1
@@ -69,16 +82,36 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
     """Return the lines for the terminal at the end: one for each way in which targets ended, whatever their number."""
     title = f"Sweep {sweep.sweep_id} on {sweep.cloud}{part_of(sweep)}{level_in_words(sweep.level)}"
     lines = ["", title, ""]
-    lines.append("  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result")
+    lines.append(
+        "  targets  " + "".join(f"{name:<10}" for name in STAGES) + "result"
+    )
     for group in alike(sweep.targets):
         lines += group_lines(group)
     if sweep.stages:
-        lines.append(usual_line("median s", {spread.stage: spread.median_s for spread in sweep.stages}))
-        lines.append(usual_line("longest", {spread.stage: spread.max_s for spread in sweep.stages}))
-    lines += ["", *(f"  slow: {outlier.reason}" for outlier in sweep.outliers[:MOST_CHECKS])]
+        lines.append(
+            usual_line(
+                "median s",
+                {spread.stage: spread.median_s for spread in sweep.stages},
+            )
+        )
+        lines.append(
+            usual_line(
+                "longest",
+                {spread.stage: spread.max_s for spread in sweep.stages},
+            )
+        )
+    lines += [
+        "",
+        *(
+            f"  slow: {outlier.reason}"
+            for outlier in sweep.outliers[:MOST_CHECKS]
+        ),
+    ]
     lines += check_lines(sweep.preflight)
     lines += [f"  left out: {text}" for text in left_out(sweep)]
-    lines += [f"  excluded: {host.host}: {host.reason}" for host in sweep.excluded]
+    lines += [
+        f"  excluded: {host.host}: {host.reason}" for host in sweep.excluded
+    ]
     lines += [
         f"  {len(sweep.targets)} targets in {text.seconds(sweep.duration_s)} s, at most {sweep.parallel} in parallel",
         "",
@@ -92,13 +125,20 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
 
 def left_out(sweep: Sweep) -> list[str]:
     """Return a line for each part of the level that runs left out, and how many did."""
-    parts = Counter(chain.from_iterable(target.left_out for target in sweep.targets))
-    return [f"{left_out_in_words(part)} ({plural(count, 'target')})" for part, count in parts.items()]
+    parts = Counter(
+        chain.from_iterable(target.left_out for target in sweep.targets)
+    )
+    return [
+        f"{left_out_in_words(part)} ({plural(count, 'target')})"
+        for part, count in parts.items()
+    ]
 
 
 def group_lines(group: Sequence[Target]) -> list[str]:
     first = group[0]
-    statuses = {stage.stage.value: stage.status.value for stage in first.stages}
+    statuses = {
+        stage.stage.value: stage.status.value for stage in first.stages
+    }
     cells = "".join(f"{statuses.get(name, '-'):<10}" for name in STAGES)
     names = shortened([target.name for target in group])
     lines = [f"  {len(group):>7}  {cells}{first.result:<11} {names}"]
@@ -111,27 +151,41 @@ def part_of(sweep: Sweep) -> str:
     """Return which slice a sweep is, or how many sweeps it combines; an empty text for any other."""
     if sweep.combined:
         return f", combined from {len(sweep.combined)} sweeps"
-    return f", slice {sweep.slice.number} of {sweep.slice.of}" if sweep.slice else ""
+    return (
+        f", slice {sweep.slice.number} of {sweep.slice.of}"
+        if sweep.slice
+        else ""
+    )
 
 
 def usual_line(title: str, seconds: Mapping[StageName, float]) -> str:
     """Return a line with one number of each stage over all targets."""
     cells = {stage.value: f"{value:.1f}" for stage, value in seconds.items()}
-    return f"{title:>9}  " + "".join(f"{cells.get(name, '-'):<10}" for name in STAGES)
+    return f"{title:>9}  " + "".join(
+        f"{cells.get(name, '-'):<10}" for name in STAGES
+    )
 
 
 def check_lines(checks: Sequence[PreflightCheck]) -> list[str]:
     """Return the preflight checks that did not pass, and how many did."""
     wrong = not_passed(checks)
-    lines = [f"  preflight: {check.status}: {check.reason}" for check in wrong[:MOST_CHECKS]]
+    lines = [
+        f"  preflight: {check.status}: {check.reason}"
+        for check in wrong[:MOST_CHECKS]
+    ]
     more = len(wrong) - MOST_CHECKS
     if more > 0:
         lines.append(f"  preflight: and {more} more that did not pass")
-    return [*lines, f"  preflight: {len(checks) - len(wrong)} of {len(checks)} checks passed"]
+    return [
+        *lines,
+        f"  preflight: {len(checks) - len(wrong)} of {len(checks)} checks passed",
+    ]
 
 
 def not_passed(checks: Iterable[PreflightCheck]) -> list[PreflightCheck]:
-    return [check for check in checks if check.status is not PreflightStatus.OK]
+    return [
+        check for check in checks if check.status is not PreflightStatus.OK
+    ]
 
 
 # JUnit
@@ -142,28 +196,49 @@ def junit(sweep: Sweep) -> str:
     cases = []
     for target in sweep.targets:
         cases += target_cases(target)
-    cases += [in_class(check_case(check), "preflight") for check in sweep.preflight]
-    return text.suite_of(f"stackproof sweep {sweep.cloud}", sweep.started, sweep.duration_s, cases)
+    cases += [
+        in_class(check_case(check), "preflight") for check in sweep.preflight
+    ]
+    return text.suite_of(
+        f"stackproof sweep {sweep.cloud}",
+        sweep.started,
+        sweep.duration_s,
+        cases,
+    )
 
 
 def target_cases(target: Target) -> list[Case]:
     cases = [stage_case(stage) for stage in target.stages]
-    stage_failed = any(stage.status is StageStatus.FAILED for stage in target.stages)
+    stage_failed = any(
+        stage.status is StageStatus.FAILED for stage in target.stages
+    )
     # A failed stage has a case of its own; other failures, such as leftovers, are failures of the run.
     beyond = target.result is not Result.PASS and not stage_failed
-    cases.append(text.case("run", target.duration_s or 0, failure=target.reason if beyond else None))
+    cases.append(
+        text.case(
+            "run",
+            target.duration_s or 0,
+            failure=target.reason if beyond else None,
+        )
+    )
     return [in_class(case, target.name) for case in cases]
 
 
 def stage_case(stage: TargetStage) -> Case:
     failure = stage.reason if stage.status is StageStatus.FAILED else None
-    skipped = stage.reason or "skipped" if stage.status is StageStatus.SKIPPED else None
+    skipped = (
+        stage.reason or "skipped"
+        if stage.status is StageStatus.SKIPPED
+        else None
+    )
     return text.case(stage.stage.value, stage.seconds or 0, failure, skipped)
 
 
 def check_case(check: PreflightCheck) -> Case:
     failure = check.reason if check.status is PreflightStatus.FAILED else None
-    skipped = check.reason if check.status is PreflightStatus.UNREADABLE else None
+    skipped = (
+        check.reason if check.status is PreflightStatus.UNREADABLE else None
+    )
     return text.case(check.name, 0, failure, skipped)
 
 
@@ -181,11 +256,20 @@ def page(sweep: Sweep, templates: str) -> str:
 
 
 def view(sweep: Sweep) -> dict[str, Any]:
-    usual = {spread.stage.value: codec.to_json(spread) for spread in sweep.stages}
-    slow = {(outlier.target, outlier.stage.value): outlier for outlier in sweep.outliers}
-    longest = max((target.duration_s or 0 for target in sweep.targets), default=0)
+    usual = {
+        spread.stage.value: codec.to_json(spread) for spread in sweep.stages
+    }
+    slow = {
+        (outlier.target, outlier.stage.value): outlier
+        for outlier in sweep.outliers
+    }
+    longest = max(
+        (target.duration_s or 0 for target in sweep.targets), default=0
+    )
     verdict = sweep.verdict
-    header = frame.header(verdict.result, verdict.reason, sweep.started, sweep.duration_s)
+    header = frame.header(
+        verdict.result, verdict.reason, sweep.started, sweep.duration_s
+    )
     header["verdict"]["hosts"] = list(verdict.hosts)
     return {
         **header,
@@ -194,10 +278,16 @@ def view(sweep: Sweep) -> dict[str, Any]:
         "level": sweep.level,
         "left_out": left_out(sweep),
         "parallel": sweep.parallel,
-        "passed": sum(target.result is Result.PASS for target in sweep.targets),
-        "stages": [{"name": name, "usual": usual.get(name)} for name in STAGES],
+        "passed": sum(
+            target.result is Result.PASS for target in sweep.targets
+        ),
+        "stages": [
+            {"name": name, "usual": usual.get(name)} for name in STAGES
+        ],
         "groups": [group_view(group) for group in alike(sweep.targets)],
-        "targets": [target_view(target, slow, longest) for target in sweep.targets],
+        "targets": [
+            target_view(target, slow, longest) for target in sweep.targets
+        ],
         "outliers": codec.to_json(sweep.outliers),
         "excluded": codec.to_json(sweep.excluded),
         "checks": codec.to_json(sweep.preflight),
@@ -215,24 +305,44 @@ def group_view(group: Sequence[Target]) -> dict[str, Any]:
     }
 
 
-def target_view(target: Target, slow: Mapping[tuple[str, str], Outlier], longest: float) -> dict[str, Any]:
+def target_view(
+    target: Target, slow: Mapping[tuple[str, str], Outlier], longest: float
+) -> dict[str, Any]:
     stages = {stage.stage.value: stage for stage in target.stages}
     return {
         "name": target.name,
         "run_id": target.run_id,
         "result": target.result.value,
         "reason": None if target.result is Result.PASS else target.reason,
-        "href": f"{target.directory}/{text.PAGE}" if target.directory else None,
+        "href": f"{target.directory}/{text.PAGE}"
+        if target.directory
+        else None,
         "duration": duration(target.duration_s),
         "width": share(target.duration_s or 0, longest),
-        "cells": [cell_view(name, stages.get(name), slow.get((target.name, name))) for name in STAGES],
+        "cells": [
+            cell_view(name, stages.get(name), slow.get((target.name, name)))
+            for name in STAGES
+        ],
     }
 
 
-def cell_view(name: str, stage: TargetStage | None, slow: Outlier | None) -> dict[str, Any]:
-    view = {"stage": name, "status": "skipped", "seconds": None, "reason": None, "slow": codec.to_json(slow)}
+def cell_view(
+    name: str, stage: TargetStage | None, slow: Outlier | None
+) -> dict[str, Any]:
+    view = {
+        "stage": name,
+        "status": "skipped",
+        "seconds": None,
+        "reason": None,
+        "slow": codec.to_json(slow),
+    }
     if stage is None:
         return view
     is_skipped = stage.status is StageStatus.SKIPPED
     seconds = None if is_skipped else duration(stage.seconds)
-    return {**view, "status": stage.status.value, "seconds": seconds, "reason": stage.reason}
+    return {
+        **view,
+        "status": stage.status.value,
+        "seconds": seconds,
+        "reason": stage.reason,
+    }

@@ -68,7 +68,9 @@ def new_sweep(
         verdict=SweepVerdict(Result.INCOMPLETE, "The sweep has not finished."),
         preflight=tuple(preflight),
         excluded=tuple(excluded),
-        targets=tuple(without_run(target, "The run was not begun.") for target in targets),
+        targets=tuple(
+            without_run(target, "The run was not begun.") for target in targets
+        ),
         stages=(),
         outliers=(),
         level=level,
@@ -111,7 +113,12 @@ def with_run(target: Target, record: Record, directory: str) -> Target:
 
 
 def target_stage(stage: Stage) -> TargetStage:
-    return TargetStage(stage=stage.stage, status=stage.status, seconds=stage.duration_s, reason=reason_of(stage))
+    return TargetStage(
+        stage=stage.stage,
+        status=stage.status,
+        seconds=stage.duration_s,
+        reason=reason_of(stage),
+    )
 
 
 def reason_of(stage: Stage) -> str | None:
@@ -124,8 +131,12 @@ def reason_of(stage: Stage) -> str | None:
 
 def timed_stages(target: Target) -> list[tuple[TargetStage, float]]:
     """Return the stages that worked, with their seconds; those of unknown duration are left out."""
-    worked = [stage for stage in target.stages if stage.status is StageStatus.OK]
-    return [(stage, stage.seconds) for stage in worked if stage.seconds is not None]
+    worked = [
+        stage for stage in target.stages if stage.status is StageStatus.OK
+    ]
+    return [
+        (stage, stage.seconds) for stage in worked if stage.seconds is not None
+    ]
 
 
 def spreads(targets: Sequence[Target]) -> list[StageSpread]:
@@ -138,11 +149,17 @@ def spreads(targets: Sequence[Target]) -> list[StageSpread]:
     for name, taken_there in seconds.items():
         figures = figures_of(taken_there)
         if figures:
-            found.append(StageSpread(name, figures.runs, figures.median_s, figures.max_s))
+            found.append(
+                StageSpread(
+                    name, figures.runs, figures.median_s, figures.max_s
+                )
+            )
     return found
 
 
-def outliers(targets: Sequence[Target], usual: Sequence[StageSpread], limits: Limits) -> list[Outlier]:
+def outliers(
+    targets: Sequence[Target], usual: Sequence[StageSpread], limits: Limits
+) -> list[Outlier]:
     """Return the stages that worked, but took much longer than the median over all targets."""
     medians = {spread.stage: spread.median_s for spread in usual}
     slow = []
@@ -155,10 +172,19 @@ def outliers(targets: Sequence[Target], usual: Sequence[StageSpread], limits: Li
     return sorted(slow, key=lambda found: -found.times)
 
 
-def outlier(target: Target, stage: StageName, seconds: float, median_s: float) -> Outlier:
+def outlier(
+    target: Target, stage: StageName, seconds: float, median_s: float
+) -> Outlier:
     times = round(seconds / (median_s or LEAST_MEDIAN_S), 1)
     reason = f"{target.name}: {stage} took {seconds:.1f} s, {times} times the median of {median_s:.1f} s"
-    return Outlier(target=target.name, stage=stage, seconds=seconds, median_s=median_s, times=times, reason=reason)
+    return Outlier(
+        target=target.name,
+        stage=stage,
+        seconds=seconds,
+        median_s=median_s,
+        times=times,
+        reason=reason,
+    )
 
 
 def finish(sweep: Sweep, targets: Sequence[Target], limits: Limits) -> Sweep:
@@ -173,7 +199,9 @@ def finish(sweep: Sweep, targets: Sequence[Target], limits: Limits) -> Sweep:
         outliers=tuple(slow),
         finished=finished,
         duration_s=round(finished - sweep.started, 6),
-        verdict=verdict.judge(targets, sweep.preflight, slow, part=sweep.slice),
+        verdict=verdict.judge(
+            targets, sweep.preflight, slow, part=sweep.slice
+        ),
     )
 
 

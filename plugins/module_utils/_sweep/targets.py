@@ -30,8 +30,13 @@ def check_values(values: Values) -> None:
         message = f"a sweep can vary {', '.join(DIMENSIONS)} besides the hosts, not {', '.join(unknown)}"
         raise StageError("invalid", message)
     for option, names in values.items():
-        if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-            raise StageError("invalid", f"the values of {option} for the sweep are not a list of names: {names!r}")
+        if not isinstance(names, list) or not all(
+            isinstance(name, str) and name for name in names
+        ):
+            raise StageError(
+                "invalid",
+                f"the values of {option} for the sweep are not a list of names: {names!r}",
+            )
 
 
 def check_id(sweep_id: str) -> None:
@@ -41,22 +46,37 @@ def check_id(sweep_id: str) -> None:
         raise StageError("invalid", message)
 
 
-def targets_of(hosts: Sequence[str], values: Values, sweep_id: str) -> list[Target]:
+def targets_of(
+    hosts: Sequence[str], values: Values, sweep_id: str
+) -> list[Target]:
     """Return every host with every combination of the given values, each with a name and the id of its own run."""
     check_values(values)
     check_id(sweep_id)
-    varied = {name: dict.fromkeys(values[name]) for name in DIMENSIONS if values.get(name)}
+    varied = {
+        name: dict.fromkeys(values[name])
+        for name in DIMENSIONS
+        if values.get(name)
+    }
     if not hosts and not varied:
         return []
     combinations = []
-    for host, *chosen in itertools.product(dict.fromkeys(hosts) or [None], *varied.values()):
+    for host, *chosen in itertools.product(
+        dict.fromkeys(hosts) or [None], *varied.values()
+    ):
         combinations.append((host, dict(zip(varied, chosen))))
     room = LONGEST_RUN_ID - 1 - len(sweep_id)
-    keys = keys_of([short_name(host, chosen) for host, chosen in combinations], room)
-    return [target_of(host, chosen, key, sweep_id) for (host, chosen), key in zip(combinations, keys)]
+    keys = keys_of(
+        [short_name(host, chosen) for host, chosen in combinations], room
+    )
+    return [
+        target_of(host, chosen, key, sweep_id)
+        for (host, chosen), key in zip(combinations, keys)
+    ]
 
 
-def target_of(host: str | None, chosen: Mapping[str, str], key: str, sweep_id: str) -> Target:
+def target_of(
+    host: str | None, chosen: Mapping[str, str], key: str, sweep_id: str
+) -> Target:
     return Target(
         name=name_of(host, chosen),
         key=key,
@@ -70,7 +90,9 @@ def target_of(host: str | None, chosen: Mapping[str, str], key: str, sweep_id: s
 
 def name_of(host: str | None, chosen: Mapping[str, str]) -> str:
     """Return the name for a reader: the host, and the values if there are any."""
-    values = [f"{name.replace('_', ' ')} {value}" for name, value in chosen.items()]
+    values = [
+        f"{name.replace('_', ' ')} {value}" for name, value in chosen.items()
+    ]
     return ", ".join([host, *values] if host else values)
 
 
@@ -84,7 +106,9 @@ def keys_of(names: Sequence[str], room: int) -> list[str]:
     """Return a key for each name, not longer than there is room for; no two are the same."""
     keys: list[str] = []
     for number, name in enumerate(names, start=1):
-        key = whole = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
+        key = whole = (
+            re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
+        )
         tails = (f"-{count}" for count in itertools.count(number))
         while len(key) > room or key in keys:
             tail = next(tails)
@@ -99,7 +123,9 @@ def keys_of(names: Sequence[str], room: int) -> list[str]:
 def slice_of(text: str) -> tuple[int, int]:
     """Return number and count of a slice such as 3/10."""
     matched = SLICE.fullmatch(text)
-    number, count = (int(part) for part in matched.groups()) if matched else (0, 0)
+    number, count = (
+        (int(part) for part in matched.groups()) if matched else (0, 0)
+    )
     if not 1 <= number <= count:
         message = f"{text!r} is not a slice: give its number and how many there are, such as 3/10"
         raise StageError("invalid", message)
@@ -117,6 +143,12 @@ def sliced(targets: Sequence[Target], part: tuple[int, int]) -> list[Target]:
     return [*targets[number - 1 :: count]]
 
 
-def slice_record(part: tuple[int, int] | None, targets: Sequence[Target]) -> Slice | None:
+def slice_record(
+    part: tuple[int, int] | None, targets: Sequence[Target]
+) -> Slice | None:
     """Return the slice as a record has it. targets: those of all slices."""
-    return Slice(number=part[0], of=part[1], targets=len(targets)) if part else None
+    return (
+        Slice(number=part[0], of=part[1], targets=len(targets))
+        if part
+        else None
+    )

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .._model.sweep import Outlier, PreflightCheck, PreflightStatus, Slice, SweepVerdict, Target
+from .._model.sweep import (
+    Outlier,
+    PreflightCheck,
+    PreflightStatus,
+    Slice,
+    SweepVerdict,
+    Target,
+)
 from .._model.words import Result
 from .._record.words import listed
 from .._runs import causes
@@ -46,11 +53,15 @@ def judge(
     )
 
 
-def of_status(checks: Iterable[PreflightCheck], status: PreflightStatus) -> list[PreflightCheck]:
+def of_status(
+    checks: Iterable[PreflightCheck], status: PreflightStatus
+) -> list[PreflightCheck]:
     return [check for check in checks if check.status is status]
 
 
-def result_of(targets: Iterable[Target], has_failed: bool, is_partial: bool) -> Result:
+def result_of(
+    targets: Iterable[Target], has_failed: bool, is_partial: bool
+) -> Result:
     """Return the worst result. has_failed: whether anything else failed; is_partial: whether targets are missing."""
     results = {target.result for target in targets}
     if has_failed or Result.FAIL in results:
@@ -60,7 +71,9 @@ def result_of(targets: Iterable[Target], has_failed: bool, is_partial: bool) -> 
     return Result.PASS
 
 
-def failed_hosts(targets: Iterable[Target], bad: Iterable[PreflightCheck]) -> tuple[str, ...]:
+def failed_hosts(
+    targets: Iterable[Target], bad: Iterable[PreflightCheck]
+) -> tuple[str, ...]:
     """Return the hosts with a failure, each once; a target without a host by its name."""
     hosts = [target.host or target.name for target in wrong(targets)]
     hosts += filter(None, (check.host for check in bad))
@@ -75,15 +88,23 @@ def about(subject: str, texts: Sequence[str]) -> list[str]:
     return [f"{subject}: {listed(texts, MOST_LISTED)}."] if texts else []
 
 
-def about_targets(targets: Sequence[Target], is_empty_slice: bool) -> list[str]:
+def about_targets(
+    targets: Sequence[Target], is_empty_slice: bool
+) -> list[str]:
     failures = wrong(targets)
     if is_empty_slice:
         return ["No target is left for this slice."]
     if not targets:
         return ["There was no host to provision on."]
     if failures:
-        reasons = [f"{names_of(group)}: {group[0].reason.rstrip('.')}" for group in alike(failures)]
-        return [f"{len(failures)} of {len(targets)} targets did not pass.", listed(reasons, MOST_LISTED, "; ") + "."]
+        reasons = [
+            f"{names_of(group)}: {group[0].reason.rstrip('.')}"
+            for group in alike(failures)
+        ]
+        return [
+            f"{len(failures)} of {len(targets)} targets did not pass.",
+            listed(reasons, MOST_LISTED, "; ") + ".",
+        ]
     if len(targets) == 1:
         return [f"The target {targets[0].name} passed."]
     return [f"All {len(targets)} targets passed."]
@@ -98,10 +119,15 @@ def alike(targets: Iterable[Target]) -> list[list[Target]]:
     groups: dict[End, list[Target]] = {}
     for target in targets:
         groups.setdefault(end_of(target), []).append(target)
-    return sorted(groups.values(), key=lambda group: (group[0].result is not Result.PASS, -len(group)))
+    return sorted(
+        groups.values(),
+        key=lambda group: (group[0].result is not Result.PASS, -len(group)),
+    )
 
 
 def end_of(target: Target) -> End:
-    statuses = tuple((stage.stage.value, stage.status.value) for stage in target.stages)
+    statuses = tuple(
+        (stage.stage.value, stage.status.value) for stage in target.stages
+    )
     cause = None if target.result is Result.PASS else causes.cause_of(target)
     return target.result, statuses, cause

@@ -49,10 +49,18 @@ def answered(ask: Callable[[Any], list[Agent]], admin: Any) -> Answer:
     try:
         return Answer(ask(admin))
     except FAILURES as exc:
-        return Answer([], explain(exc, f"asking for the agents of the service {ask.__name__}")["message"])
+        return Answer(
+            [],
+            explain(
+                exc, f"asking for the agents of the service {ask.__name__}"
+            )["message"],
+        )
     # A web server before the API may answer anything.
     except MALFORMED:
-        return Answer([], f"the agents of the service {ask.__name__}: an answer of an unknown form")
+        return Answer(
+            [],
+            f"the agents of the service {ask.__name__}: an answer of an unknown form",
+        )
 
 
 def compute(admin: Any) -> list[Agent]:
@@ -65,12 +73,18 @@ def network(admin: Any) -> list[Agent]:
 
 
 def volume(admin: Any) -> list[Agent]:
-    return services_of(admin.block_storage) if admin.has_service("block-storage") else []
+    return (
+        services_of(admin.block_storage)
+        if admin.has_service("block-storage")
+        else []
+    )
 
 
 def services_of(api: Any, **options: Any) -> list[Agent]:
     services = answer_of(api.get("/os-services", **options))["services"]
-    return [of_service(from_json(ServiceAnswer, service)) for service in services]
+    return [
+        of_service(from_json(ServiceAnswer, service)) for service in services
+    ]
 
 
 def of_agent(agent: AgentAnswer) -> Agent:
@@ -85,9 +99,13 @@ def of_agent(agent: AgentAnswer) -> Agent:
     )
 
 
-def physical_networks(configurations: Mapping[str, Any]) -> Optional[Mapping[str, str]]:
+def physical_networks(
+    configurations: Mapping[str, Any],
+) -> Optional[Mapping[str, str]]:
     """Return the physical networks that an agent reaches, each with its bridge; None for one that wires no ports."""
-    mappings = configurations.get("bridge_mappings", configurations.get("bridge-mappings"))
+    mappings = configurations.get(
+        "bridge_mappings", configurations.get("bridge-mappings")
+    )
     if isinstance(mappings, Mapping):
         return {str(name): str(bridge) for name, bridge in mappings.items()}
     if isinstance(mappings, str):

@@ -40,7 +40,9 @@ class ServerAnswer:
     host_id: Annotated[str, Key("hostId")]
     flavor: FlavorAnswer
     image: Any
-    volumes: Annotated[tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")]
+    volumes: Annotated[
+        tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")
+    ]
     host: Annotated[Optional[str], Key("OS-EXT-SRV-ATTR:host")] = None
 
 
@@ -53,7 +55,9 @@ class BootAnswer:
     created: str
     updated: Optional[str] = None
     launched: Annotated[Optional[str], Key("OS-SRV-USG:launched_at")] = None
-    terminated: Annotated[Optional[str], Key("OS-SRV-USG:terminated_at")] = None
+    terminated: Annotated[Optional[str], Key("OS-SRV-USG:terminated_at")] = (
+        None
+    )
 
 
 @dataclass(frozen=True)
@@ -224,8 +228,12 @@ class SummaryAnswer:
 class CandidatesAnswer:
     """Allocation candidates: each request is an allocation that placement would accept."""
 
-    requests: Annotated[tuple[Mapping[str, Any], ...], Key("allocation_requests")]
-    summaries: Annotated[Mapping[str, SummaryAnswer], Key("provider_summaries")]
+    requests: Annotated[
+        tuple[Mapping[str, Any], ...], Key("allocation_requests")
+    ]
+    summaries: Annotated[
+        Mapping[str, SummaryAnswer], Key("provider_summaries")
+    ]
 
 
 @dataclass(frozen=True)

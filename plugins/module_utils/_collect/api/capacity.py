@@ -50,15 +50,31 @@ from .answers import (
     SummaryAnswer,
     VolumeTypeAnswer,
 )
-from .placement_request import Question, Wanted, aggregates_of, questions, requested
+from .placement_request import (
+    Question,
+    Wanted,
+    aggregates_of,
+    questions,
+    requested,
+)
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-EXPECTED: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED, StageError)
+EXPECTED: tuple[type[BaseException], ...] = (
+    *CLOUD_ERRORS,
+    *MALFORMED,
+    StageError,
+)
 COMPUTE, DOWN = "nova-compute", "down"
 # Since these versions an answer has what is read here. An older cloud is asked in its own newest version.
-SERVICES_SINCE, HYPERVISORS_SINCE, AGGREGATES_SINCE, FLAVOR_SINCE, MIGRATIONS_SINCE = (
+(
+    SERVICES_SINCE,
+    HYPERVISORS_SINCE,
+    AGGREGATES_SINCE,
+    FLAVOR_SINCE,
+    MIGRATIONS_SINCE,
+) = (
     "2.69",
     "2.53",
     "2.41",
@@ -67,7 +83,9 @@ SERVICES_SINCE, HYPERVISORS_SINCE, AGGREGATES_SINCE, FLAVOR_SINCE, MIGRATIONS_SI
 )
 PLACEMENT_SINCE = "1.36"
 # How services name their newest version when they refuse another one
-NEWEST = re.compile(r"max(?:imum|_version)\W+(?:is\W+)?(\d+\.\d+)", re.IGNORECASE)
+NEWEST = re.compile(
+    r"max(?:imum|_version)\W+(?:is\W+)?(\d+\.\d+)", re.IGNORECASE
+)
 SHARES = "MISC_SHARES_VIA_AGGREGATE"
 # An id of Placement; before version 2.53 a hypervisor has a number instead.
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
@@ -122,38 +140,69 @@ class Reader:
         try:
             return ask()
         except EXPECTED as exc:
-            self._unread[explain(exc, f"asking for {subject}")["message"]] = None
+            self._unread[explain(exc, f"asking for {subject}")["message"]] = (
+                None
+            )
             return None
 
     def all(self, asks: Mapping[str, Callable[[], Any]]) -> list[Any]:
         """Return the answers about several subjects, which are asked for in parallel."""
         with ThreadPoolExecutor(PARALLEL) as pool:
-            return list(pool.map(lambda subject: self.attempt(subject, asks[subject]), asks))
+            return list(
+                pool.map(
+                    lambda subject: self.attempt(subject, asks[subject]), asks
+                )
+            )
 
-    def each(self, subject: str, ask: Callable[[Item], T], items: Iterable[Item]) -> list[T | None]:
+    def each(
+        self, subject: str, ask: Callable[[Item], T], items: Iterable[Item]
+    ) -> list[T | None]:
         """Return the answers about several things, which are asked for in parallel."""
         with ThreadPoolExecutor(PARALLEL) as pool:
-            return list(pool.map(lambda item: self.attempt(subject, lambda: ask(item)), items))
+            return list(
+                pool.map(
+                    lambda item: self.attempt(subject, lambda: ask(item)),
+                    items,
+                )
+            )
 
-    def get(self, service: str, path: str, version: str | None = None, **query: Any) -> Any:
+    def get(
+        self, service: str, path: str, version: str | None = None, **query: Any
+    ) -> Any:
         """Return an answer in a version, or in the newest that the service knows."""
         proxy = getattr(self.cloud, service)
         answer = proxy.get(path, params=query, microversion=version)
-        if answer.status_code == HTTPStatus.NOT_ACCEPTABLE and version is not None:
+        if (
+            answer.status_code == HTTPStatus.NOT_ACCEPTABLE
+            and version is not None
+        ):
             newest = NEWEST.search(answer.text)
             if newest:
                 answer = proxy.get(path, params=query, microversion=newest[1])
         return answer_of(answer)
 
-    def listed(self, service: str, path: str, kind: type[T], version: str | None = None, **query: Any) -> list[T]:
+    def listed(
+        self,
+        service: str,
+        path: str,
+        kind: type[T],
+        version: str | None = None,
+        **query: Any,
+    ) -> list[T]:
         """Return the things of an answer, which has their name as its first key."""
         answer = self.get(service, path, version, **query)
-        return [from_json(kind, thing, path) for thing in answer[name_of(path)]]
+        return [
+            from_json(kind, thing, path) for thing in answer[name_of(path)]
+        ]
 
 
 def name_of(path: str) -> str:
     """Return the name under which an answer lists things, by its path."""
-    named = {"/os-services": "services", "/os-hypervisors/detail": "hypervisors", "/os-aggregates": "aggregates"}
+    named = {
+        "/os-services": "services",
+        "/os-hypervisors/detail": "hypervisors",
+        "/os-aggregates": "aggregates",
+    }
     return named.get(path) or path.strip("/")
 
 
@@ -205,31 +254,54 @@ def everything(reader: Reader, instance: Instance) -> Listed:
     asks: dict[str, Callable[[], Any]] = {
         "the flavor": lambda: flavor_of(reader, instance.flavor),
         "the image": lambda: image_of(reader, instance.image),
-        "the services of Nova": lambda: reader.listed("compute", "/os-services", ComputeServiceAnswer, SERVICES_SINCE),
-        "the hypervisors": lambda: reader.listed(
-            "compute", "/os-hypervisors/detail", HypervisorAnswer, HYPERVISORS_SINCE
+        "the services of Nova": lambda: reader.listed(
+            "compute", "/os-services", ComputeServiceAnswer, SERVICES_SINCE
         ),
-        "the aggregates": lambda: reader.listed("compute", "/os-aggregates", AggregateAnswer, AGGREGATES_SINCE),
+        "the hypervisors": lambda: reader.listed(
+            "compute",
+            "/os-hypervisors/detail",
+            HypervisorAnswer,
+            HYPERVISORS_SINCE,
+        ),
+        "the aggregates": lambda: reader.listed(
+            "compute", "/os-aggregates", AggregateAnswer, AGGREGATES_SINCE
+        ),
         "the resource providers": lambda: reader.listed(
             "placement", "/resource_providers", ProviderAnswer, PLACEMENT_SINCE
         ),
     }
-    flavor, image, services, hypervisors, aggregates, providers = reader.all(asks)
-    return Listed(flavor, image or {}, services, hypervisors, aggregates or (), providers)
+    flavor, image, services, hypervisors, aggregates, providers = reader.all(
+        asks
+    )
+    return Listed(
+        flavor, image or {}, services, hypervisors, aggregates or (), providers
+    )
 
 
 def flavor_of(reader: Reader, identity: str) -> FlavorDetailAnswer:
-    answer = reader.get("compute", f"/flavors/{identity}", FLAVOR_SINCE)["flavor"]
+    answer = reader.get("compute", f"/flavors/{identity}", FLAVOR_SINCE)[
+        "flavor"
+    ]
     return from_json(FlavorDetailAnswer, answer, "the flavor")
 
 
 def image_of(reader: Reader, identity: str | None) -> Mapping[str, Any]:
-    properties: Mapping[str, Any] = reader.get("image", f"/images/{identity}") if identity else {}
+    properties: Mapping[str, Any] = (
+        reader.get("image", f"/images/{identity}") if identity else {}
+    )
     return properties
 
 
 def zones_of(services: Iterable[ComputeServiceAnswer]) -> tuple[str, ...]:
-    return tuple(sorted({service.zone for service in services if service.binary == COMPUTE and service.zone}))
+    return tuple(
+        sorted(
+            {
+                service.zone
+                for service in services
+                if service.binary == COMPUTE and service.zone
+            }
+        )
+    )
 
 
 def hosts_of(listed: Listed) -> tuple[ComputeHost, ...]:
@@ -241,26 +313,47 @@ def hosts_of(listed: Listed) -> tuple[ComputeHost, ...]:
     for service in listed.services or ():
         if service.binary != COMPUTE:
             continue
-        own: list[HypervisorAnswer | None] = [*hypervisors.get(service.host, ())] or [None]
+        own = hypervisors.get(service.host, ())
+        if not own:
+            found.append(host_of(service, None, listed))
         found += [host_of(service, hypervisor, listed) for hypervisor in own]
     return (*found, *without_service(found, listed.providers or ()))
 
 
-def without_service(hosts: Iterable[ComputeHost], providers: Iterable[ProviderAnswer]) -> list[ComputeHost]:
+def without_service(
+    hosts: Iterable[ComputeHost], providers: Iterable[ProviderAnswer]
+) -> list[ComputeHost]:
     """Return the hosts of which only a resource provider is left."""
     known: set[str] = set()
     for host in hosts:
         known.update(provider.id for provider in host.providers)
-    roots = [provider for provider in map(provider_of, providers) if provider.is_root and provider.id not in known]
-    return [ComputeHost(provider.name, None, None, None, (provider,)) for provider in roots]
+    roots = [
+        provider
+        for provider in map(provider_of, providers)
+        if provider.is_root and provider.id not in known
+    ]
+    return [
+        ComputeHost(provider.name, None, None, None, (provider,))
+        for provider in roots
+    ]
 
 
-def host_of(service: ComputeServiceAnswer, hypervisor: HypervisorAnswer | None, listed: Listed) -> ComputeHost:
+def host_of(
+    service: ComputeServiceAnswer,
+    hypervisor: HypervisorAnswer | None,
+    listed: Listed,
+) -> ComputeHost:
     name, identity = None, None
     if hypervisor is not None:
         name = hypervisor.name
-        identity = hypervisor.id if UUID.fullmatch(str(hypervisor.id)) else None
-    aggregates = {found.name: dict(found.metadata or {}) for found in listed.aggregates if service.host in found.hosts}
+        identity = (
+            hypervisor.id if UUID.fullmatch(str(hypervisor.id)) else None
+        )
+    aggregates = {
+        found.name: dict(found.metadata or {})
+        for found in listed.aggregates
+        if service.host in found.hosts
+    }
     return ComputeHost(
         host=service.host,
         service=ComputeService(
@@ -275,15 +368,23 @@ def host_of(service: ComputeServiceAnswer, hypervisor: HypervisorAnswer | None, 
         hypervisor=name,
         hypervisor_id=identity,
         # Without a hypervisor only its name leads to the resource provider of a host.
-        providers=providers_of(name or service.host, identity, listed.providers or ()),
+        providers=providers_of(
+            name or service.host, identity, listed.providers or ()
+        ),
         aggregates=aggregates,
     )
 
 
-def providers_of(name: str, identity: str | None, providers: Iterable[ProviderAnswer]) -> tuple[Provider, ...]:
+def providers_of(
+    name: str, identity: str | None, providers: Iterable[ProviderAnswer]
+) -> tuple[Provider, ...]:
     """Return the resource providers with the id or the name of a hypervisor, and those below them."""
     made = [provider_of(provider) for provider in providers]
-    roots = {provider.id for provider in made if provider.is_root and is_named(provider, name, identity)}
+    roots = {
+        provider.id
+        for provider in made
+        if provider.is_root and is_named(provider, name, identity)
+    }
     return tuple(provider for provider in made if provider.root in roots)
 
 
@@ -298,57 +399,104 @@ def provider_of(provider: ProviderAnswer) -> Provider:
 # What Placement knows of the hosts
 
 
-def with_placement(reader: Reader, compute: ComputeCapacity, aggregates: Sequence[AggregateAnswer]) -> Capacity:
+def with_placement(
+    reader: Reader,
+    compute: ComputeCapacity,
+    aggregates: Sequence[AggregateAnswer],
+) -> Capacity:
     """Return the capacity with what Placement offers for the request, and with the inventories of some hosts."""
     hosts = compute.hosts or ()
     offers = offers_of(reader, compute, aggregates)
     chosen = nearest(compute.scope, offers)
-    shared = reader.attempt("shared resource providers", lambda: holders_of(reader, SHARES)) or []
+    shared = (
+        reader.attempt(
+            "shared resource providers", lambda: holders_of(reader, SHARES)
+        )
+        or []
+    )
     sharing = {provider.id for provider in shared}
     details = Details(reader, compute.requested, bool(shared))
     full = replace(
         compute,
-        hosts=details.of_hosts([host for host in hosts if not shares(host, sharing)], chosen[:MOST_HOSTS]),
+        hosts=details.of_hosts(
+            [host for host in hosts if not shares(host, sharing)],
+            chosen[:MOST_HOSTS],
+        ),
         candidates=tuple(offers),
-        holders=counts_of_holders(reader, compute.requested.required[:MOST_TRAITS]),
+        holders=counts_of_holders(
+            reader, compute.requested.required[:MOST_TRAITS]
+        ),
         shared=details.of_providers(map(provider_of, shared)),
     )
     left_out = max(0, len(chosen) - MOST_HOSTS)
-    return Capacity(compute=full, hosts_left_out=left_out, unread=reader.unread)
+    return Capacity(
+        compute=full, hosts_left_out=left_out, unread=reader.unread
+    )
 
 
-def offers_of(reader: Reader, compute: ComputeCapacity, aggregates: Sequence[AggregateAnswer]) -> list[Candidates]:
+def offers_of(
+    reader: Reader,
+    compute: ComputeCapacity,
+    aggregates: Sequence[AggregateAnswer],
+) -> list[Candidates]:
     """Return what Placement offers for the request, and without one constraint at a time."""
     asked, hosts = compute.requested, compute.hosts or ()
     roots: list[str] = []
     for host in hosts:
-        roots += [provider.id for provider in host.roots if host.host == asked.host]
+        roots += [
+            provider.id for provider in host.roots if host.host == asked.host
+        ]
     root = next(iter(roots), None)
-    asks = questions(asked, aggregates_of(asked.zone, aggregates), root, MOST_CANDIDATES)[:MOST_QUESTIONS]
+    asks = questions(
+        asked, aggregates_of(asked.zone, aggregates), root, MOST_CANDIDATES
+    )[:MOST_QUESTIONS]
     names = names_of(hosts)
-    offers = reader.each("allocation candidates", lambda ask: candidates(reader, ask, names), asks)
+    offers = reader.each(
+        "allocation candidates",
+        lambda ask: candidates(reader, ask, names),
+        asks,
+    )
     return list(filter(None, offers))
 
 
 def counts_of_holders(reader: Reader, traits: Sequence[str]) -> dict[str, int]:
     """Return how many resource providers have each trait."""
-    counts = reader.each("the holders of a trait", lambda trait: len(holders_of(reader, trait)), traits)
-    return {trait: count for trait, count in zip(traits, counts) if count is not None}
+    counts = reader.each(
+        "the holders of a trait",
+        lambda trait: len(holders_of(reader, trait)),
+        traits,
+    )
+    return {
+        trait: count
+        for trait, count in zip(traits, counts)
+        if count is not None
+    }
 
 
 def names_of(hosts: Iterable[ComputeHost]) -> dict[str, str]:
     """Return the host of each resource provider from which Nova gets to a hypervisor, which is by its id."""
     names: dict[str, str] = {}
     for host in hosts:
-        own = [provider for provider in host.roots if host.hypervisor_id in (None, provider.id)]
+        own = [
+            provider
+            for provider in host.roots
+            if host.hypervisor_id in (None, provider.id)
+        ]
         names.update({provider.id: host.host for provider in own})
     return names
 
 
-def candidates(reader: Reader, question: Question, names: Mapping[str, str]) -> Candidates:
+def candidates(
+    reader: Reader, question: Question, names: Mapping[str, str]
+) -> Candidates:
     """Return the hosts that Placement offers. names: those of the hosts by their resource providers."""
     try:
-        answer = reader.get("placement", "/allocation_candidates", PLACEMENT_SINCE, **question.query)
+        answer = reader.get(
+            "placement",
+            "/allocation_candidates",
+            PLACEMENT_SINCE,
+            **question.query,
+        )
     except CLOUD_ERRORS as exc:
         # Placement knows no such trait or resource class, so nothing has it.
         if getattr(exc, "status_code", None) != HTTPStatus.BAD_REQUEST:
@@ -368,14 +516,22 @@ def candidates(reader: Reader, question: Question, names: Mapping[str, str]) -> 
 def holders_of(reader: Reader, trait: str) -> list[ProviderAnswer]:
     """Return the resource providers that have a trait; none if Placement does not know it."""
     try:
-        return reader.listed("placement", "/resource_providers", ProviderAnswer, PLACEMENT_SINCE, required=trait)
+        return reader.listed(
+            "placement",
+            "/resource_providers",
+            ProviderAnswer,
+            PLACEMENT_SINCE,
+            required=trait,
+        )
     except CLOUD_ERRORS as exc:
         if getattr(exc, "status_code", None) != HTTPStatus.BAD_REQUEST:
             raise
         return []
 
 
-def nearest(hosts: Iterable[ComputeHost], offers: Iterable[Candidates]) -> list[ComputeHost]:
+def nearest(
+    hosts: Iterable[ComputeHost], offers: Iterable[Candidates]
+) -> list[ComputeHost]:
     """Return the hosts in the order in which they are read: first those that only one constraint excludes."""
     offered: set[str] = set()
     for offer in offers:
@@ -385,31 +541,46 @@ def nearest(hosts: Iterable[ComputeHost], offers: Iterable[Candidates]) -> list[
 
 def shares(host: ComputeHost, sharing: Collection[str]) -> bool:
     """Return whether this is no host, but a resource provider that shares what it has with hosts."""
-    return host.service is None and any(provider.id in sharing for provider in host.providers)
+    return host.service is None and any(
+        provider.id in sharing for provider in host.providers
+    )
 
 
 class Details:
     """The inventories of resource providers. has_shared: whether some share theirs, by aggregates."""
 
-    def __init__(self, reader: Reader, asked: Requested, has_shared: bool) -> None:
+    def __init__(
+        self, reader: Reader, asked: Requested, has_shared: bool
+    ) -> None:
         self.reader = reader
         self.asked = asked
         self.has_shared = has_shared
 
-    def of_hosts(self, hosts: Sequence[ComputeHost], chosen: Sequence[ComputeHost]) -> tuple[ComputeHost, ...]:
+    def of_hosts(
+        self, hosts: Sequence[ComputeHost], chosen: Sequence[ComputeHost]
+    ) -> tuple[ComputeHost, ...]:
         """Return all hosts, those that were chosen with the inventories of their resource providers."""
         wanted: dict[str, Provider] = {}
         for host in chosen:
-            wanted.update({provider.id: provider for provider in host.providers})
-        read = {provider.id: provider for provider in self.of_providers(wanted.values())}
+            wanted.update(
+                {provider.id: provider for provider in host.providers}
+            )
+        read = {
+            provider.id: provider
+            for provider in self.of_providers(wanted.values())
+        }
         detailed = [with_providers(host, read) for host in hosts]
         full = [host for host in detailed if self.is_full(host)][:MOST_FULL]
-        leftovers = self.reader.each("leftover allocations", self.leftovers, full)
+        leftovers = self.reader.each(
+            "leftover allocations", self.leftovers, full
+        )
         for held in leftovers:
             read.update(held or {})
         return tuple(with_providers(host, read) for host in detailed)
 
-    def of_providers(self, providers: Iterable[Provider]) -> tuple[Provider, ...]:
+    def of_providers(
+        self, providers: Iterable[Provider]
+    ) -> tuple[Provider, ...]:
         """Return the providers; those that could not be read stay as they are."""
         listed = list(providers)
         read = self.reader.each("an inventory", self.of_provider, listed)
@@ -419,45 +590,76 @@ class Details:
         inventories = self.about(provider, "inventories")
         used = self.about(provider, "usages")
         traits = self.about(provider, "traits")
-        aggregates = self.about(provider, "aggregates") if self.has_shared else []
+        aggregates = (
+            self.about(provider, "aggregates") if self.has_shared else []
+        )
         return replace(
             provider,
             is_read=True,
-            inventories={name: inventory_of(data, used.get(name, 0)) for name, data in inventories.items()},
+            inventories={
+                name: inventory_of(data, used.get(name, 0))
+                for name, data in inventories.items()
+            },
             traits=tuple(traits),
             aggregates=tuple(aggregates),
         )
 
     def about(self, provider: Provider, what: str) -> Any:
-        return self.reader.get("placement", f"/resource_providers/{provider.id}/{what}", PLACEMENT_SINCE)[what]
+        return self.reader.get(
+            "placement",
+            f"/resource_providers/{provider.id}/{what}",
+            PLACEMENT_SINCE,
+        )[what]
 
     def is_full(self, host: ComputeHost) -> bool:
         """Return whether something that is used keeps the request off a host."""
         for provider in host.roots:
             for name, amount in self.asked.resources.items():
                 inventory = provider.inventories.get(name)
-                if inventory is not None and inventory.free < amount <= inventory.capacity:
+                if (
+                    inventory is not None
+                    and inventory.free < amount <= inventory.capacity
+                ):
                     return True
         return False
 
     def leftovers(self, host: ComputeHost) -> dict[str, Provider]:
         """Return the resource providers of a host, with what consumers hold of them that do not exist any more."""
-        servers = self.reader.get("compute", "/servers", all_tenants=1, host=host.host, limit=LONGEST_PAGE)
-        migrations = self.reader.get("compute", "/os-migrations", MIGRATIONS_SINCE, host=host.host)
+        servers = self.reader.get(
+            "compute",
+            "/servers",
+            all_tenants=1,
+            host=host.host,
+            limit=LONGEST_PAGE,
+        )
+        migrations = self.reader.get(
+            "compute", "/os-migrations", MIGRATIONS_SINCE, host=host.host
+        )
         if servers.get("servers_links") or migrations.get("migrations_links"):
             return {}
         known = {server["id"] for server in servers["servers"]}
-        known.update(migration.get("uuid") for migration in migrations["migrations"])
-        return {provider.id: self.with_leftover(provider, known) for provider in host.roots}
+        known.update(
+            migration.get("uuid") for migration in migrations["migrations"]
+        )
+        return {
+            provider.id: self.with_leftover(provider, known)
+            for provider in host.roots
+        }
 
-    def with_leftover(self, provider: Provider, known: set[str | None]) -> Provider:
+    def with_leftover(
+        self, provider: Provider, known: set[str | None]
+    ) -> Provider:
         allocations = self.about(provider, "allocations")
-        unknown = [consumer for consumer in allocations if consumer not in known][:MOST_CONSUMERS]
+        unknown = [
+            consumer for consumer in allocations if consumer not in known
+        ][:MOST_CONSUMERS]
         held: dict[str, int] = {}
         for consumer in unknown:
             if self.exists(consumer):
                 continue
-            for name, amount in from_json(HeldAnswer, allocations[consumer], "an allocation").resources.items():
+            for name, amount in from_json(
+                HeldAnswer, allocations[consumer], "an allocation"
+            ).resources.items():
                 held[name] = held.get(name, 0) + amount
         inventories = {}
         for name, inventory in provider.inventories.items():
@@ -473,8 +675,15 @@ class Details:
         return True
 
 
-def with_providers(host: ComputeHost, read: Mapping[str, Provider]) -> ComputeHost:
-    return replace(host, providers=tuple(read.get(provider.id, provider) for provider in host.providers))
+def with_providers(
+    host: ComputeHost, read: Mapping[str, Provider]
+) -> ComputeHost:
+    return replace(
+        host,
+        providers=tuple(
+            read.get(provider.id, provider) for provider in host.providers
+        ),
+    )
 
 
 def inventory_of(data: Any, used: int) -> Inventory:
@@ -501,9 +710,14 @@ def of_volume(cloud: Any, volume: Volume) -> Capacity:
     kind, pools = reader.all(asks)
     if pools is None:
         return Capacity(unread=reader.unread)
-    backend = (kind.extra_specs or {}).get("volume_backend_name") if kind else None
+    backend = (
+        (kind.extra_specs or {}).get("volume_backend_name") if kind else None
+    )
     name = kind.name if kind else volume.type
-    return Capacity(volume=VolumeCapacity(name, backend, volume.size_gb, pools), unread=reader.unread)
+    return Capacity(
+        volume=VolumeCapacity(name, backend, volume.size_gb, pools),
+        unread=reader.unread,
+    )
 
 
 def volume_type(reader: Reader, name: str | None) -> VolumeTypeAnswer | None:
@@ -511,19 +725,34 @@ def volume_type(reader: Reader, name: str | None) -> VolumeTypeAnswer | None:
     if name is None:
         answer = reader.get("block_storage", "/types/default")["volume_type"]
         return from_json(VolumeTypeAnswer, answer, "the volume type")
-    types = reader.get("block_storage", "/types", is_public="None")["volume_types"]
+    types = reader.get("block_storage", "/types", is_public="None")[
+        "volume_types"
+    ]
     mine = [found for found in types if name in (found["id"], found["name"])]
-    return from_json(VolumeTypeAnswer, mine[0], "the volume type") if mine else None
+    return (
+        from_json(VolumeTypeAnswer, mine[0], "the volume type")
+        if mine
+        else None
+    )
 
 
 def pools_of(reader: Reader) -> tuple[Pool, ...]:
-    pools = reader.get("block_storage", "/scheduler-stats/get_pools", detail="true")["pools"]
-    return tuple(pool_of(from_json(PoolAnswer, pool, "a pool")) for pool in pools)
+    pools = reader.get(
+        "block_storage", "/scheduler-stats/get_pools", detail="true"
+    )["pools"]
+    return tuple(
+        pool_of(from_json(PoolAnswer, pool, "a pool")) for pool in pools
+    )
 
 
 def pool_of(answer: PoolAnswer) -> Pool:
     capabilities = answer.capabilities
-    return Pool(answer.name, capabilities.backend, gigabytes(capabilities.free), gigabytes(capabilities.total))
+    return Pool(
+        answer.name,
+        capabilities.backend,
+        gigabytes(capabilities.free),
+        gigabytes(capabilities.total),
+    )
 
 
 def gigabytes(value: Any) -> float | None:
@@ -537,15 +766,28 @@ def gigabytes(value: Any) -> float | None:
 def of_quotas(cloud: Any) -> Capacity:
     """Return the quotas of Neutron that leave no room, which its refusals have no numbers for. The user may ask."""
     reader = Reader(cloud)
-    quotas = reader.attempt("the quotas of Neutron", lambda: quotas_of(reader)) or ()
-    exceeded = tuple(quota for quota in quotas if 0 <= quota.limit <= quota.used)
+    quotas = (
+        reader.attempt("the quotas of Neutron", lambda: quotas_of(reader))
+        or ()
+    )
+    exceeded = tuple(
+        quota for quota in quotas if 0 <= quota.limit <= quota.used
+    )
     return Capacity(quotas=exceeded, unread=reader.unread)
 
 
 def quotas_of(reader: Reader) -> tuple[QuotaUse, ...]:
-    answer = reader.get("network", f"/quotas/{reader.cloud.current_project_id}/details.json")["quota"]
-    quotas = {name: from_json(QuotaAnswer, data, name) for name, data in answer.items()}
-    return tuple(QuotaUse(name, quota.limit, quota.used + quota.reserved) for name, quota in quotas.items())
+    answer = reader.get(
+        "network", f"/quotas/{reader.cloud.current_project_id}/details.json"
+    )["quota"]
+    quotas = {
+        name: from_json(QuotaAnswer, data, name)
+        for name, data in answer.items()
+    }
+    return tuple(
+        QuotaUse(name, quota.limit, quota.used + quota.reserved)
+        for name, quota in quotas.items()
+    )
 
 
 def of_network(cloud: Any, network: str) -> Capacity:
@@ -554,8 +796,15 @@ def of_network(cloud: Any, network: str) -> Capacity:
     path = f"/network-ip-availabilities/{network}"
     answer = reader.attempt(
         "the addresses of the network",
-        lambda: from_json(AvailabilityAnswer, reader.get("network", path)["network_ip_availability"], "addresses"),
+        lambda: from_json(
+            AvailabilityAnswer,
+            reader.get("network", path)["network_ip_availability"],
+            "addresses",
+        ),
     )
     if answer is None:
         return Capacity(unread=reader.unread)
-    return Capacity(addresses=AddressUse(answer.name, answer.total, answer.used), unread=reader.unread)
+    return Capacity(
+        addresses=AddressUse(answer.name, answer.total, answer.used),
+        unread=reader.unread,
+    )

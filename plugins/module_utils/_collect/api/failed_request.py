@@ -53,7 +53,9 @@ def look(request: Request) -> Capacity | None:
 
 def is_boot_in_unknown_zone(request: Request) -> bool:
     """Return whether Nova has refused a zone: it does not exist, or none of its hosts is in service."""
-    return request.stage.stage == StageName.BOOT and refused.is_about_zone(request.error)
+    return request.stage.stage == StageName.BOOT and refused.is_about_zone(
+        request.error
+    )
 
 
 def for_instance(request: Request, admin: Any) -> Capacity | None:
@@ -75,7 +77,10 @@ def for_volume(request: Request, admin: Any) -> Capacity | None:
     details = from_json(VolumeDetails, request.stage.details, "details")
     if details.requested_size_gib is None:
         return None
-    return capacity.of_volume(admin, capacity.Volume(details.requested_type, details.requested_size_gib))
+    return capacity.of_volume(
+        admin,
+        capacity.Volume(details.requested_type, details.requested_size_gib),
+    )
 
 
 def for_addresses(request: Request, admin: Any) -> Capacity | None:

@@ -18,18 +18,39 @@ from .instance import look as look_at_instance
 TRACED = ("ping", "open")
 
 
-def look(cloud: Any, first: DescribedInstance, second: str, checks: Iterable[PathCheck]) -> tuple[GuestPath, ...]:
+def look(
+    cloud: Any,
+    first: DescribedInstance,
+    second: str,
+    checks: Iterable[PathCheck],
+) -> tuple[GuestPath, ...]:
     """Return the paths of the failed checks between an instance and a second server, by its id."""
-    lost = [check for check in checks if check.status is CheckStatus.FAILED and check.check in TRACED]
+    lost = [
+        check
+        for check in checks
+        if check.status is CheckStatus.FAILED and check.check in TRACED
+    ]
     if not lost:
         return ()
     guests = {FIRST: first, SECOND: look_at_instance(cloud, second)}
     if not all(described.ports for described in guests.values()):
         return ()
-    return tuple(path_of(check, guests[check.source], guests[check.target or SECOND]) for check in lost)
+    return tuple(
+        path_of(check, guests[check.source], guests[check.target or SECOND])
+        for check in lost
+    )
 
 
-def path_of(check: PathCheck, source: DescribedInstance, target: DescribedInstance) -> GuestPath:
+def path_of(
+    check: PathCheck, source: DescribedInstance, target: DescribedInstance
+) -> GuestPath:
     here, there = source.ports[0], target.ports[0]
     port = int(check.value) if check.check == "open" and check.value else None
-    return GuestPath(check.check, here, source.network_of(here), there, target.network_of(there), port)
+    return GuestPath(
+        check.check,
+        here,
+        source.network_of(here),
+        there,
+        target.network_of(there),
+        port,
+    )

@@ -54,7 +54,15 @@ OWNERS = [
 ]
 
 # What is asked of each of these ports
-SERVING_FIELDS = ["id", "device_id", "device_owner", "mac_address", "binding:host_id", "binding:vif_type", "fixed_ips"]
+SERVING_FIELDS = [
+    "id",
+    "device_id",
+    "device_owner",
+    "mac_address",
+    "binding:host_id",
+    "binding:vif_type",
+    "fixed_ips",
+]
 
 # An instance with more ports than a hypervisor attaches is known by the first of them: each is asked about on its own,
 # and all that follows a run looks for each.
@@ -67,9 +75,15 @@ SETTLING, WINDING_UP = 60, 5
 def look(cloud: Any, server_id: str, admin: Any = None) -> DescribedInstance:
     """Return the server with its ports, networks, volumes and image. An administrator also sees their hosts."""
     everything = admin or cloud
-    answer = answer_of(everything.compute.get(f"/servers/{server_id}", microversion=FLAVOR_SINCE))
+    answer = answer_of(
+        everything.compute.get(
+            f"/servers/{server_id}", microversion=FLAVOR_SINCE
+        )
+    )
     server = from_json(ServerAnswer, answer["server"], "the server")
-    ports = listed(everything, "ports", PortAnswer, device_id=server_id)[:MOST_PORTS]
+    ports = listed(everything, "ports", PortAnswer, device_id=server_id)[
+        :MOST_PORTS
+    ]
     networks = {}
     for identity in dict.fromkeys(port.network for port in ports):
         networks[identity] = describe_network(everything, identity)
@@ -79,7 +93,9 @@ def look(cloud: Any, server_id: str, admin: Any = None) -> DescribedInstance:
         ports=describe_ports(everything, ports, networks),
         networks=tuple(networks.values()),
         volumes=tuple(volume.id for volume in server.volumes),
-        image=describe_image(cloud, server.image["id"]) if server.image else None,
+        image=describe_image(cloud, server.image["id"])
+        if server.image
+        else None,
     )
 
 
@@ -91,7 +107,10 @@ def other_boots(admin: Any, server_id: str, since: str) -> OtherBoots | None:
     # There is another page: a part of the others is not enough.
     if answer.get("servers_links"):
         return None
-    servers = [from_json(BootAnswer, server, "a server") for server in answer["servers"]]
+    servers = [
+        from_json(BootAnswer, server, "a server")
+        for server in answer["servers"]
+    ]
     boots = [boot_of(server) for server in servers if server.id != server_id]
     return OtherBoots(asked, tuple(boots))
 
@@ -102,8 +121,12 @@ def boot_of(server: BootAnswer) -> OtherBoot:
     For some seconds after its end it may still cause events.
     """
     if server.terminated or server.status in ("DELETED", "ERROR"):
-        return OtherBoot(server.created, server.terminated or server.updated, WINDING_UP)
-    return OtherBoot(server.created, server.launched, SETTLING if server.launched else None)
+        return OtherBoot(
+            server.created, server.terminated or server.updated, WINDING_UP
+        )
+    return OtherBoot(
+        server.created, server.launched, SETTLING if server.launched else None
+    )
 
 
 def claims(admin: Any, server: Server) -> Claims:
@@ -111,30 +134,54 @@ def claims(admin: Any, server: Server) -> Claims:
 
     Until nova-compute takes the server, only placement knows its host; only administrators may ask placement.
     """
-    providers = sorted(answer_of(admin.placement.get(f"/allocations/{server.id}"))["allocations"])
-    names = [] if server.host else [name_of(admin, provider) for provider in providers]
+    providers = sorted(
+        answer_of(admin.placement.get(f"/allocations/{server.id}"))[
+            "allocations"
+        ]
+    )
+    names = (
+        []
+        if server.host
+        else [name_of(admin, provider) for provider in providers]
+    )
     return Claims(len(providers), tuple(names))
 
 
 def name_of(admin: Any, provider: str) -> str:
-    name: str = answer_of(admin.placement.get(f"/resource_providers/{provider}"))["name"]
+    name: str = answer_of(
+        admin.placement.get(f"/resource_providers/{provider}")
+    )["name"]
     return name
 
 
 def listed(cloud: Any, kind: str, answer: type[T], **query: Any) -> list[T]:
     """Return what the network service lists. A service that ignores a filter lists those of others, too."""
-    things = answer_of(cloud.network.get(f"/{kind.replace('_', '-')}", params=query))[kind]
-    filters = {name: value for name, value in query.items() if name != "fields"}
-    return [from_json(answer, thing, kind) for thing in things if passes(thing, filters)]
+    things = answer_of(
+        cloud.network.get(f"/{kind.replace('_', '-')}", params=query)
+    )[kind]
+    filters = {
+        name: value for name, value in query.items() if name != "fields"
+    }
+    return [
+        from_json(answer, thing, kind)
+        for thing in things
+        if passes(thing, filters)
+    ]
 
 
 def passes(thing: Mapping[str, Any], filters: Mapping[str, Any]) -> bool:
     # With fields, a thing does not show all that was asked for.
-    return all(is_like(thing.get(name), value) for name, value in filters.items())
+    return all(
+        is_like(thing.get(name), value) for name, value in filters.items()
+    )
 
 
 def is_like(value: Any, asked: Any) -> bool:
-    return value is None or value == asked or (isinstance(asked, list) and value in asked)
+    return (
+        value is None
+        or value == asked
+        or (isinstance(asked, list) and value in asked)
+    )
 
 
 def describe_server(server: ServerAnswer) -> Server:
@@ -152,7 +199,9 @@ def describe_server(server: ServerAnswer) -> Server:
     )
 
 
-def describe_ports(cloud: Any, ports: list[PortAnswer], networks: Mapping[str, Network]) -> tuple[Port, ...]:
+def describe_ports(
+    cloud: Any, ports: list[PortAnswer], networks: Mapping[str, Network]
+) -> tuple[Port, ...]:
     """Return the ports, those that OVN serves with all that OVN's databases must have of them."""
     by_ovn = [port for port in ports if networks[port.network].distributed]
     rules = rules_of(cloud, by_ovn)
@@ -161,7 +210,9 @@ def describe_ports(cloud: Any, ports: list[PortAnswer], networks: Mapping[str, N
         network = networks[port.network]
         floating = floating_ips(cloud, port) if network.routers else ()
         own = describe_port(port, floating)
-        described.append(in_ovn(own, port, rules) if network.distributed else own)
+        described.append(
+            in_ovn(own, port, rules) if network.distributed else own
+        )
     return tuple(described)
 
 
@@ -182,12 +233,16 @@ def describe_port(port: PortAnswer, floating: tuple[str, ...] = ()) -> Port:
     )
 
 
-def in_ovn(described: Port, port: PortAnswer, rules: Mapping[str, tuple[str, ...]]) -> Port:
+def in_ovn(
+    described: Port, port: PortAnswer, rules: Mapping[str, tuple[str, ...]]
+) -> Port:
     """Return a port with its subnets and the rules of its security groups."""
     return dataclasses.replace(
         described,
         subnets=tuple(address.subnet for address in port.addresses),
-        security_rules={group: rules[group] for group in port.security_groups or ()},
+        security_rules={
+            group: rules[group] for group in port.security_groups or ()
+        },
     )
 
 
@@ -196,14 +251,22 @@ def floating_ips(cloud: Any, port: PortAnswer) -> tuple[str, ...]:
     return tuple(floating.address for floating in found)
 
 
-def rules_of(cloud: Any, ports: Iterable[PortAnswer]) -> dict[str, tuple[str, ...]]:
+def rules_of(
+    cloud: Any, ports: Iterable[PortAnswer]
+) -> dict[str, tuple[str, ...]]:
     """Return the ids of the rules of each security group that one of the ports has."""
     groups: dict[str, None] = {}
     for port in ports:
         groups.update(dict.fromkeys(port.security_groups or ()))
     rules = {}
     for group in groups:
-        found = listed(cloud, "security_group_rules", RuleAnswer, security_group_id=group, fields=["id"])
+        found = listed(
+            cloud,
+            "security_group_rules",
+            RuleAnswer,
+            security_group_id=group,
+            fields=["id"],
+        )
         rules[group] = tuple(rule.id for rule in found)
     return rules
 
@@ -212,7 +275,14 @@ def describe_network(cloud: Any, identity: str) -> Network:
     network = answer_of(cloud.network.get(f"/networks/{identity}"))["network"]
     # A shared network may have thousands of other ports.
     devices: dict[str, list[str]] = {}
-    ports = listed(cloud, "ports", OwnerAnswer, network_id=identity, device_owner=OWNERS, fields=SERVING_FIELDS)
+    ports = listed(
+        cloud,
+        "ports",
+        OwnerAnswer,
+        network_id=identity,
+        device_owner=OWNERS,
+        fields=SERVING_FIELDS,
+    )
     for port in ports:
         devices.setdefault(port.owner, []).append(port.device)
     routers: set[str] = set()
@@ -241,7 +311,9 @@ def describe_network(cloud: Any, identity: str) -> Network:
 
 def describe_serving(port: OwnerAnswer) -> ServingPort:
     addresses = tuple(entry.address for entry in port.addresses)
-    return ServingPort(port.id, port.owner, port.mac, port.host or None, port.kind, addresses)
+    return ServingPort(
+        port.id, port.owner, port.mac, port.host or None, port.kind, addresses
+    )
 
 
 def describe_subnet(subnet: SubnetAnswer) -> Subnet:
@@ -251,7 +323,9 @@ def describe_subnet(subnet: SubnetAnswer) -> Subnet:
         cidr=subnet.cidr,
         gateway=subnet.gateway,
         dhcp=subnet.dhcp,
-        routes=tuple(f"{route.destination},{route.nexthop}" for route in subnet.routes),
+        routes=tuple(
+            f"{route.destination},{route.nexthop}" for route in subnet.routes
+        ),
     )
 
 

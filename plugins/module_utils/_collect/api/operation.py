@@ -27,7 +27,9 @@ FLAVOR_UNTIL = "2.46"
 # The message of an action that failed
 FAILED = "Error"
 # How nova says that it gave up waiting for a volume
-NOT_CREATED = re.compile(r"Volume ([0-9a-f-]{36}) did not finish being created")
+NOT_CREATED = re.compile(
+    r"Volume ([0-9a-f-]{36}) did not finish being created"
+)
 # How an error of Cinder's client ends; those of the clients of other services end otherwise
 OF_CINDER = re.compile(r"\(HTTP \d{3}\) \(Request-ID: (req-[0-9a-f-]{36})\)")
 # The task in which a compute host works with Cinder, and with nothing else
@@ -52,7 +54,9 @@ class LiveServer:
     updated: str
     flavor: NamedAnswer
     image: Any
-    volumes: Annotated[tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")] = ()
+    volumes: Annotated[
+        tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")
+    ] = ()
     launched: Annotated[Optional[str], Key("OS-SRV-USG:launched_at")] = None
     zone: Annotated[Optional[str], Key("OS-EXT-AZ:availability_zone")] = None
     host: Annotated[Optional[str], Key("OS-EXT-SRV-ATTR:host")] = None
@@ -151,7 +155,9 @@ Found = Union[ServerOperation, VolumeOperation, ImageOperation]
 
 def find_request(cloud: Any, request: str) -> Found:
     """Return what a request was about: Nova knows the requests of each server, Cinder those that failed."""
-    found = volume_of_request(cloud, request) or server_of_request(cloud, request)
+    found = volume_of_request(cloud, request) or server_of_request(
+        cloud, request
+    )
     if found is not None:
         return found
     text = f"neither Nova nor Cinder knows the request {request} as one about the newest {MOST_SERVERS} servers"
@@ -160,13 +166,19 @@ def find_request(cloud: Any, request: str) -> Found:
 
 
 def volume_of_request(cloud: Any, request: str) -> VolumeOperation | None:
-    named = [message["resource_uuid"] for message in messages_of(cloud) if message.get("request_id") == request]
+    named = [
+        message["resource_uuid"]
+        for message in messages_of(cloud)
+        if message.get("request_id") == request
+    ]
     return of_volume(cloud, named[0]) if named else None
 
 
 def server_of_request(cloud: Any, request: str) -> ServerOperation | None:
     for server in newest_servers(cloud):
-        actions = answer_of(cloud.compute.get(f"/servers/{server}/os-instance-actions"))["instanceActions"]
+        actions = answer_of(
+            cloud.compute.get(f"/servers/{server}/os-instance-actions")
+        )["instanceActions"]
         requests = [action["request_id"] for action in actions]
         if request in requests:
             return of_server(cloud, server, request)
@@ -176,12 +188,20 @@ def server_of_request(cloud: Any, request: str) -> ServerOperation | None:
 def messages_of(cloud: Any) -> list[dict[str, Any]]:
     """Return Cinder's messages to its users; none from a cloud that has no such messages."""
     answer = cloud.block_storage.get("/messages", microversion="3.5")
-    return answer.json()["messages"] if answer.status_code == HTTPStatus.OK else []
+    return (
+        answer.json()["messages"]
+        if answer.status_code == HTTPStatus.OK
+        else []
+    )
 
 
 def newest_servers(cloud: Any) -> list[str]:
     """Return the ids of the servers that changed last; an administrator's of all projects."""
-    query = {"sort_key": "updated_at", "sort_dir": "desc", "limit": MOST_SERVERS}
+    query = {
+        "sort_key": "updated_at",
+        "sort_dir": "desc",
+        "limit": MOST_SERVERS,
+    }
     answer = cloud.compute.get("/servers", params={**query, "all_tenants": 1})
     if answer.status_code == HTTPStatus.FORBIDDEN:
         answer = cloud.compute.get("/servers", params=query)
@@ -190,7 +210,15 @@ def newest_servers(cloud: Any) -> list[str]:
 
 def find(cloud: Any, identity: str) -> Found:
     """Return what has an id: a volume, an image, a server, or a server that uses what has it."""
-    for look in (of_server, of_volume, of_image, of_port, of_floating_ip, of_network, of_router):
+    for look in (
+        of_server,
+        of_volume,
+        of_image,
+        of_port,
+        of_floating_ip,
+        of_network,
+        of_router,
+    ):
         found = look(cloud, identity)
         if found is not None:
             return found
@@ -202,22 +230,43 @@ def find(cloud: Any, identity: str) -> Found:
 
 def unless_missing(answer: Any) -> Any:
     """Return the body of an answer; None if there is no such thing, or if an id of another form is refused."""
-    return None if answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST) else answer_of(answer)
+    return (
+        None
+        if answer.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST)
+        else answer_of(answer)
+    )
 
 
-def of_server(cloud: Any, identity: str, request: str | None = None) -> ServerOperation | None:
+def of_server(
+    cloud: Any, identity: str, request: str | None = None
+) -> ServerOperation | None:
     """Return a server with the action that is the reason for its state. request: that of the action, if it is known."""
     nova = cloud.compute
-    answer = unless_missing(nova.get(f"/servers/{identity}", microversion=FLAVOR_UNTIL))
+    answer = unless_missing(
+        nova.get(f"/servers/{identity}", microversion=FLAVOR_UNTIL)
+    )
     if answer is None:
         return None
     server = from_json(LiveServer, answer["server"], "the server")
-    listed = answer_of(nova.get(f"/servers/{identity}/os-instance-actions"))["instanceActions"]
-    actions = [from_json(Action, action, "an action of the server") for action in listed]
-    action = chosen(actions, server, servers.is_busy(answer["server"]), request)
-    events = servers.events_of(nova, identity, action.request_id) if action else ()
+    listed = answer_of(nova.get(f"/servers/{identity}/os-instance-actions"))[
+        "instanceActions"
+    ]
+    actions = [
+        from_json(Action, action, "an action of the server")
+        for action in listed
+    ]
+    action = chosen(
+        actions, server, servers.is_busy(answer["server"]), request
+    )
+    events = (
+        servers.events_of(nova, identity, action.request_id) if action else ()
+    )
     return ServerOperation(
-        server, servers.state_of(answer["server"]), action, events, lost_volume(cloud.block_storage, server)
+        server,
+        servers.state_of(answer["server"]),
+        action,
+        events,
+        lost_volume(cloud.block_storage, server),
     )
 
 
@@ -226,7 +275,9 @@ def lost_volume(cinder: Any, server: LiveServer) -> LostVolume | None:
     fault = (server.fault or {}).get("message") or ""
     not_created = NOT_CREATED.search(fault)
     if not_created:
-        return LostVolume(not_created[1], tuple(messages_about(cinder, not_created[1])))
+        return LostVolume(
+            not_created[1], tuple(messages_about(cinder, not_created[1]))
+        )
     known = server.volumes[0].id if server.volumes else None
     refused = OF_CINDER.search(fault)
     if refused:
@@ -234,25 +285,37 @@ def lost_volume(cinder: Any, server: LiveServer) -> LostVolume | None:
     return LostVolume(known) if server.task == PREPARES_VOLUMES else None
 
 
-def chosen(actions: Sequence[Action], server: LiveServer, is_busy: bool, request: str | None) -> Action | None:
+def chosen(
+    actions: Sequence[Action],
+    server: LiveServer,
+    is_busy: bool,
+    request: str | None,
+) -> Action | None:
     """Return the action of a request, or the one that is under way or has failed; else the one that made the server.
 
     Nova lists the newest first.
     """
     made = creation_in(actions)
     if request is not None:
-        return next((action for action in actions if action.request_id == request), made)
+        return next(
+            (action for action in actions if action.request_id == request),
+            made,
+        )
     if server.launched is None:
         return made
     if is_busy:
         return next(iter(actions), made)
     if server.status != "ERROR":
         return made
-    return next((action for action in actions if action.message == FAILED), made)
+    return next(
+        (action for action in actions if action.message == FAILED), made
+    )
 
 
 def creation_in(actions: Sequence[Action]) -> Action | None:
-    return next((action for action in actions if action.action == CREATED), None)
+    return next(
+        (action for action in actions if action.action == CREATED), None
+    )
 
 
 def of_volume(cloud: Any, identity: str) -> VolumeOperation | None:
@@ -261,13 +324,18 @@ def of_volume(cloud: Any, identity: str) -> VolumeOperation | None:
     if answer is None:
         return None
     return VolumeOperation(
-        from_json(LiveVolume, answer["volume"], "the volume"), tuple(messages_about(cinder, identity))
+        from_json(LiveVolume, answer["volume"], "the volume"),
+        tuple(messages_about(cinder, identity)),
     )
 
 
 def of_image(cloud: Any, identity: str) -> ImageOperation | None:
     answer = unless_missing(cloud.image.get(f"/images/{identity}"))
-    return None if answer is None else from_json(ImageOperation, answer, "the image")
+    return (
+        None
+        if answer is None
+        else from_json(ImageOperation, answer, "the image")
+    )
 
 
 def of_port(cloud: Any, identity: str) -> ServerOperation | None:
@@ -279,7 +347,12 @@ def of_port(cloud: Any, identity: str) -> ServerOperation | None:
     server = of_server(cloud, port.device) if port.is_of_server else None
     if server is None:
         message = f"the port {identity} belongs to no server, but to {port.owner or 'nobody'} {port.device}".rstrip()
-        raise StageError("invalid", message, resource=identity, hint="Give the id of a server that uses it.")
+        raise StageError(
+            "invalid",
+            message,
+            resource=identity,
+            hint="Give the id of a server that uses it.",
+        )
     return server
 
 
@@ -291,7 +364,12 @@ def of_floating_ip(cloud: Any, identity: str) -> ServerOperation | None:
     floating = answer["floatingip"]
     if not floating["port_id"]:
         message = f"the floating IP {floating['floating_ip_address']} is given to no port"
-        raise StageError("invalid", message, resource=identity, hint="Give it to a port first, or name the server.")
+        raise StageError(
+            "invalid",
+            message,
+            resource=identity,
+            hint="Give it to a port first, or name the server.",
+        )
     return of_port(cloud, floating["port_id"])
 
 
@@ -307,20 +385,35 @@ def of_router(cloud: Any, identity: str) -> ServerOperation | None:
     if unless_missing(cloud.network.get(f"/routers/{identity}")) is None:
         return None
     # Its other ports, such as that of its gateway, are on networks that it does not serve.
-    interfaces = [port for port in ports_of(cloud, device_id=identity) if "interface" in port.owner]
-    return server_on(cloud, f"the router {identity}", [port.network for port in interfaces])
+    interfaces = [
+        port
+        for port in ports_of(cloud, device_id=identity)
+        if "interface" in port.owner
+    ]
+    return server_on(
+        cloud, f"the router {identity}", [port.network for port in interfaces]
+    )
 
 
-def server_on(cloud: Any, what: str, networks: Sequence[str]) -> ServerOperation:
+def server_on(
+    cloud: Any, what: str, networks: Sequence[str]
+) -> ServerOperation:
     """Return a server with a port on one of these networks: rather one whose port does not work."""
-    ports = chain.from_iterable(ports_of(cloud, network_id=network) for network in networks)
+    ports = chain.from_iterable(
+        ports_of(cloud, network_id=network) for network in networks
+    )
     of_servers = [port for port in ports if port.is_of_server]
     for port in sorted(of_servers, key=lambda port: port.status == "ACTIVE"):
         server = of_server(cloud, port.device)
         if server is not None:
             return server
     hint = "Boot a server there, or use the playbook verify with stackproof_network, and diagnose that."
-    raise StageError("invalid", f"{what} serves no server that this user may see", resource=what, hint=hint)
+    raise StageError(
+        "invalid",
+        f"{what} serves no server that this user may see",
+        resource=what,
+        hint=hint,
+    )
 
 
 def ports_of(cloud: Any, **query: str) -> list[LivePort]:

@@ -11,11 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
 
-from ..._model.capacity import STATUS_DISABLED, Constraint, Requested, RequestGroup
+from ..._model.capacity import (
+    STATUS_DISABLED,
+    Constraint,
+    Requested,
+    RequestGroup,
+)
 from .answers import AggregateAnswer, FlavorDetailAnswer
 
 # A property of a flavor or of an image that is about a resource class or a trait
-GROUPED = re.compile(r"(?P<what>resources|trait)(?P<suffix>[\w-]{0,64}):(?P<name>\w{1,255})")
+GROUPED = re.compile(
+    r"(?P<what>resources|trait)(?P<suffix>[\w-]{0,64}):(?P<name>\w{1,255})"
+)
 PROPERTY = "aggregate_instance_extra_specs:"
 REQUIRED, FORBIDDEN = "required", "forbidden"
 GROUP_POLICY = "group_policy"
@@ -64,7 +71,11 @@ def requested(wanted: Wanted) -> Requested:
         zone=zone or None,
         # Administrators may give both as zone:host:node.
         host=wanted.host or host.partition(":")[0] or None,
-        properties={name[len(PROPERTY) :]: value for name, value in specs.items() if name.startswith(PROPERTY)},
+        properties={
+            name[len(PROPERTY) :]: value
+            for name, value in specs.items()
+            if name.startswith(PROPERTY)
+        },
         image_traits=required_by(wanted.image),
         filtered_by=filtered_by({**wanted.image, **specs}),
         group_policy=specs.get(GROUP_POLICY),
@@ -72,7 +83,9 @@ def requested(wanted: Wanted) -> Requested:
     )
 
 
-def groups_of(wanted: Wanted, specs: Mapping[str, str]) -> tuple[RequestGroup, ...]:
+def groups_of(
+    wanted: Wanted, specs: Mapping[str, str]
+) -> tuple[RequestGroup, ...]:
     """Return the resources and traits that a flavor and an image ask for, those without a suffix first."""
     resources: dict[str, dict[str, int]] = {"": usual_resources(wanted, specs)}
     for suffix, name, value in grouped(specs, "resources"):
@@ -83,13 +96,18 @@ def groups_of(wanted: Wanted, specs: Mapping[str, str]) -> tuple[RequestGroup, .
         for suffix, name, value in grouped(properties, "trait"):
             traits.setdefault(suffix, {})[name] = value
     suffixes = sorted({*resources, *traits})
-    return tuple(group(suffix, resources.get(suffix, {}), traits.get(suffix, {})) for suffix in suffixes)
+    return tuple(
+        group(suffix, resources.get(suffix, {}), traits.get(suffix, {}))
+        for suffix in suffixes
+    )
 
 
 def required_by(image: Properties) -> tuple[str, ...]:
     """Return the traits that an image requires."""
     traits = usual_traits(image)
-    traits.update({name: value for _suffix, name, value in grouped(image, "trait")})
+    traits.update(
+        {name: value for _suffix, name, value in grouped(image, "trait")}
+    )
     return names_with(REQUIRED, traits)
 
 
@@ -98,7 +116,9 @@ def names_with(rule: str, traits: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(name for name, value in traits.items() if value == rule)
 
 
-def usual_resources(wanted: Wanted, specs: Mapping[str, str]) -> dict[str, int]:
+def usual_resources(
+    wanted: Wanted, specs: Mapping[str, str]
+) -> dict[str, int]:
     """Return the resources by the sizes of the flavor. A property of the flavor may replace each."""
     flavor = wanted.flavor
     policy = specs.get("hw:cpu_policy") or wanted.image.get("hw_cpu_policy")
@@ -110,7 +130,10 @@ def usual_resources(wanted: Wanted, specs: Mapping[str, str]) -> dict[str, int]:
         "MEMORY_MB": flavor.ram,
         "DISK_GB": root_gb + flavor.ephemeral + swap_gb,
     }
-    is_encrypted = [specs.get("hw:mem_encryption"), wanted.image.get("hw_mem_encryption")]
+    is_encrypted = [
+        specs.get("hw:mem_encryption"),
+        wanted.image.get("hw_mem_encryption"),
+    ]
     if any(str(value).lower() in TRUE for value in is_encrypted):
         amounts["MEM_ENCRYPTION_CONTEXT"] = 1
     return amounts
@@ -120,7 +143,10 @@ def usual_traits(properties: Properties) -> dict[str, str]:
     """Return the traits that properties of a flavor or an image stand for."""
     traits = {}
     for (name, value), trait in TRAITS_OF.items():
-        if value in (properties.get(name), properties.get(name.replace(":", "_"))):
+        if value in (
+            properties.get(name),
+            properties.get(name.replace(":", "_")),
+        ):
             traits[trait] = REQUIRED
     return traits
 
@@ -134,7 +160,9 @@ def filtered_by(properties: Properties) -> dict[str, str]:
     return found
 
 
-def grouped(properties: Properties, what: str) -> Iterator[tuple[str, str, str]]:
+def grouped(
+    properties: Properties, what: str
+) -> Iterator[tuple[str, str, str]]:
     """Yield suffix, name and value of the properties that are about resources or traits."""
     for text, value in sorted(properties.items()):
         match = GROUPED.fullmatch(text)
@@ -147,10 +175,14 @@ def amount_of(value: str) -> int:
     return int(value) if value.isdigit() else 0
 
 
-def group(suffix: str, resources: Mapping[str, int], traits: Mapping[str, str]) -> RequestGroup:
+def group(
+    suffix: str, resources: Mapping[str, int], traits: Mapping[str, str]
+) -> RequestGroup:
     return RequestGroup(
         suffix=suffix,
-        resources={name: amount for name, amount in resources.items() if amount},
+        resources={
+            name: amount for name, amount in resources.items() if amount
+        },
         required=names_with(REQUIRED, traits),
         forbidden=names_with(FORBIDDEN, traits),
     )
@@ -168,14 +200,22 @@ class Question:
     name: Optional[str] = None
 
 
-def aggregates_of(zone: str | None, aggregates: Iterable[AggregateAnswer]) -> list[str]:
+def aggregates_of(
+    zone: str | None, aggregates: Iterable[AggregateAnswer]
+) -> list[str]:
     """Return the ids of the aggregates that make an availability zone; none for the zone of all other hosts."""
     if zone is None:
         return []
-    return [found.uuid for found in aggregates if found.uuid and (found.metadata or {}).get(ZONE) == zone]
+    return [
+        found.uuid
+        for found in aggregates
+        if found.uuid and (found.metadata or {}).get(ZONE) == zone
+    ]
 
 
-def questions(asked: Requested, aggregates: Sequence[str], root: str | None, most: int) -> list[Question]:
+def questions(
+    asked: Requested, aggregates: Sequence[str], root: str | None, most: int
+) -> list[Question]:
     """Return the scheduler's question, and the same without one constraint at a time.
 
     aggregates: the ids of those that make the zone. root: the id of the provider of the host that was asked for.
@@ -186,25 +226,47 @@ def questions(asked: Requested, aggregates: Sequence[str], root: str | None, mos
         if less.resources
     ]
     if aggregates:
-        relaxed.append(Question(query_of(asked, [], root, most), Constraint.ZONE, asked.zone))
+        relaxed.append(
+            Question(
+                query_of(asked, [], root, most), Constraint.ZONE, asked.zone
+            )
+        )
     return [Question(query_of(asked, aggregates, root, most)), *relaxed]
 
 
-def relaxations(asked: Requested) -> Iterator[tuple[Constraint, str, Requested]]:
+def relaxations(
+    asked: Requested,
+) -> Iterator[tuple[Constraint, str, Requested]]:
     """Yield each constraint, and the request without it. Traits come first: a host seldom gets another one."""
     for trait in asked.required:
-        yield Constraint.REQUIRED, trait, replace(asked, groups=without_trait(asked, trait))
+        yield (
+            Constraint.REQUIRED,
+            trait,
+            replace(asked, groups=without_trait(asked, trait)),
+        )
     for trait in asked.forbidden:
         # The services of Nova show the same.
         if trait != STATUS_DISABLED:
-            yield Constraint.FORBIDDEN, trait, replace(asked, groups=without_trait(asked, trait))
+            yield (
+                Constraint.FORBIDDEN,
+                trait,
+                replace(asked, groups=without_trait(asked, trait)),
+            )
     for name in asked.resources:
-        yield Constraint.RESOURCE, name, replace(asked, groups=without_class(asked, name))
+        yield (
+            Constraint.RESOURCE,
+            name,
+            replace(asked, groups=without_class(asked, name)),
+        )
 
 
 def without_trait(asked: Requested, trait: str) -> tuple[RequestGroup, ...]:
     return tuple(
-        replace(part, required=without(trait, part.required), forbidden=without(trait, part.forbidden))
+        replace(
+            part,
+            required=without(trait, part.required),
+            forbidden=without(trait, part.forbidden),
+        )
         for part in asked.groups
     )
 
@@ -216,12 +278,18 @@ def without(trait: str, traits: Iterable[str]) -> tuple[str, ...]:
 def without_class(asked: Requested, left_out: str) -> tuple[RequestGroup, ...]:
     groups = []
     for part in asked.groups:
-        resources = {name: amount for name, amount in part.resources.items() if name != left_out}
+        resources = {
+            name: amount
+            for name, amount in part.resources.items()
+            if name != left_out
+        }
         groups.append(replace(part, resources=resources))
     return tuple(groups)
 
 
-def query_of(asked: Requested, aggregates: Sequence[str], root: str | None, most: int) -> Query:
+def query_of(
+    asked: Requested, aggregates: Sequence[str], root: str | None, most: int
+) -> Query:
     """Return the parameters of a question. A group without resources cannot be asked for."""
     query: Query = {"limit": str(most)}
     suffixes = []
@@ -237,7 +305,11 @@ def query_of(asked: Requested, aggregates: Sequence[str], root: str | None, most
 
 
 def query_of_group(part: RequestGroup) -> Query:
-    query = {f"resources{part.suffix}": ",".join(f"{name}:{amount}" for name, amount in part.resources.items())}
+    query = {
+        f"resources{part.suffix}": ",".join(
+            f"{name}:{amount}" for name, amount in part.resources.items()
+        )
+    }
     traits = [*part.required, *(f"!{name}" for name in part.forbidden)]
     if traits:
         query[f"required{part.suffix}"] = ",".join(traits)

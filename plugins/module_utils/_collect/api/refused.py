@@ -18,12 +18,16 @@ WORDS = {
     Sought.ADDRESS: re.compile(
         r"No fixed IP addresses available|No more IP addresses available|IpAddressGenerationFailure|NoMoreFixedIps"
     ),
-    Sought.SEGMENT: re.compile(r"No tenant network is available for allocation"),
+    Sought.SEGMENT: re.compile(
+        r"No tenant network is available for allocation"
+    ),
     Sought.BACKEND: re.compile(
         r"No valid back-?end|No weighed back-?ends available|Could not find any available weighted back-?end"
     ),
 }
-NO_ZONE = re.compile(r"requested availability zone is not available|Availability zone '[^']*' is invalid")
+NO_ZONE = re.compile(
+    r"requested availability zone is not available|Availability zone '[^']*' is invalid"
+)
 # Neutron names the network that has no address left.
 OF_NETWORK = re.compile(r"on network (?P<id>[0-9a-f-]{36})")
 NUMBERS = r"[\d, ]+"
@@ -43,7 +47,9 @@ QUOTAS = (
         r"exceeds allowed (?P<name>\w+) quota\. "
         r"Requested (?P<asked>\d+)G, quota is (?P<limit>\d+)G and (?P<used>\d+)G has been consumed"
     ),
-    re.compile(r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"),
+    re.compile(
+        r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"
+    ),
     # Neutron, and Nova about a port of it
     re.compile(r"Quota exceeded for resources: \['(?P<name>\w+)'"),
     re.compile(r"Maximum number of (?P<name>\w+) exceeded"),
@@ -59,7 +65,10 @@ def sought_in(error: Failure) -> Sought | None:
     if error.kind == OF_QUOTA:
         return Sought.QUOTA
     text = words_in(error)
-    return next((sought for sought, pattern in WORDS.items() if pattern.search(text)), None)
+    return next(
+        (sought for sought, pattern in WORDS.items() if pattern.search(text)),
+        None,
+    )
 
 
 def is_about_zone(error: Failure) -> bool:
@@ -86,17 +95,30 @@ def quota_in(error: Failure) -> Reason:
 def quota_of(texts: dict[str, str]) -> Reason:
     """Return the first quota of a message that is exceeded."""
     names = listed(texts["name"])
-    columns = [numbers_in(texts.get(column)) for column in ("asked", "used", "limit")]
+    columns = [
+        numbers_in(texts.get(column)) for column in ("asked", "used", "limit")
+    ]
     found = []
     for number, name in enumerate(names):
-        asked, used, limit = (column[number] if number < len(column) else None for column in columns)
+        asked, used, limit = (
+            column[number] if number < len(column) else None
+            for column in columns
+        )
         free = None if limit is None or used is None else max(0, limit - used)
-        found.append(Reason(Shortage.QUOTA, name, asked=asked, free=free, capacity=limit))
+        found.append(
+            Reason(
+                Shortage.QUOTA, name, asked=asked, free=free, capacity=limit
+            )
+        )
     return next((quota for quota in found if is_exceeded(quota)), found[0])
 
 
 def is_exceeded(quota: Reason) -> bool:
-    return quota.asked is not None and quota.free is not None and quota.asked > quota.free
+    return (
+        quota.asked is not None
+        and quota.free is not None
+        and quota.asked > quota.free
+    )
 
 
 def listed(text: str) -> list[str]:

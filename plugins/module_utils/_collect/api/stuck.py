@@ -23,8 +23,22 @@ from .answers import OF_COMPUTE
 
 ERROR, BUILD = "ERROR", "BUILD"
 # Servers do not stay in these statuses, and no server keeps a task.
-PASSING_SERVER = ("BUILD", "REBUILD", "RESIZE", "MIGRATING", "REBOOT", "HARD_REBOOT", "PASSWORD")
-LASTING_VOLUME = ("available", "in-use", "maintenance", "reserved", "awaiting-transfer")
+PASSING_SERVER = (
+    "BUILD",
+    "REBUILD",
+    "RESIZE",
+    "MIGRATING",
+    "REBOOT",
+    "HARD_REBOOT",
+    "PASSWORD",
+)
+LASTING_VOLUME = (
+    "available",
+    "in-use",
+    "maintenance",
+    "reserved",
+    "awaiting-transfer",
+)
 PASSING_IMAGE = ("queued", "saving", "uploading", "importing")
 BINDING_FAILED = "binding_failed"
 # The owner of a port of a router has this in its name.
@@ -57,7 +71,9 @@ class VolumeRow:
     status: str
     created: Annotated[str, Key("created_at")]
     updated: Annotated[Optional[str], Key("updated_at")] = None
-    project_id: Annotated[Optional[str], Key("os-vol-tenant-attr:tenant_id")] = None
+    project_id: Annotated[
+        Optional[str], Key("os-vol-tenant-attr:tenant_id")
+    ] = None
     host: Annotated[Optional[str], Key("os-vol-host-attr:host")] = None
 
 
@@ -93,9 +109,13 @@ class ImageRow:
 
 def everything(cloud: Any, all_projects: bool) -> list[StuckThing]:
     """Return all that may be stuck, of the user's project or of all, whatever its age."""
-    servers = list(pages(cloud.compute, "servers", "/servers/detail", all_projects))
+    servers = list(
+        pages(cloud.compute, "servers", "/servers/detail", all_projects)
+    )
     active = {server["id"] for server in servers if is_settled(server)}
-    volumes = pages(cloud.block_storage, "volumes", "/volumes/detail", all_projects)
+    volumes = pages(
+        cloud.block_storage, "volumes", "/volumes/detail", all_projects
+    )
     ports = pages(cloud.network, "ports", "/ports")
     images = pages(cloud.image, "images", "/images")
     found = [
@@ -107,9 +127,14 @@ def everything(cloud: Any, all_projects: bool) -> list[StuckThing]:
     return list(filter(None, found))
 
 
-def pages(service: Any, kind: str, path: str, all_projects: bool = False) -> Iterator[JsonObject]:
+def pages(
+    service: Any, kind: str, path: str, all_projects: bool = False
+) -> Iterator[JsonObject]:
     """Yield the things of a listing, page by page. A service may return fewer at once than it is asked for."""
-    query: dict[str, Any] = {"limit": PAGE, **({"all_tenants": 1} if all_projects else {})}
+    query: dict[str, Any] = {
+        "limit": PAGE,
+        **({"all_tenants": 1} if all_projects else {}),
+    }
     known: set[str] = set()
     while True:
         page = answer_of(service.get(path, params=query))[kind]
@@ -126,10 +151,18 @@ def with_faults(nova: Any, servers: list[JsonObject]) -> Iterator[JsonObject]:
     """Yield servers, each in error with its fault. A listing has none of those that no host was found for."""
     asked = 0
     for server in servers:
-        if server["status"] == ERROR and not server.get("fault") and asked < MOST_FAULTS:
+        if (
+            server["status"] == ERROR
+            and not server.get("fault")
+            and asked < MOST_FAULTS
+        ):
             asked += 1
             answer = nova.get(f"/servers/{server['id']}")
-            fault = answer_of(answer)["server"].get("fault") if answer.status_code == HTTPStatus.OK else None
+            fault = (
+                answer_of(answer)["server"].get("fault")
+                if answer.status_code == HTTPStatus.OK
+                else None
+            )
             yield {**server, "fault": fault}
         else:
             yield server
@@ -164,16 +197,32 @@ def of_volume(answer: JsonObject) -> StuckThing | None:
     if row.status in LASTING_VOLUME:
         return None
     since = seconds_of(row.updated or row.created)
-    return StuckThing("volume", row.id, row.name or "", row.project_id, row.status, since, row.host)
+    return StuckThing(
+        "volume",
+        row.id,
+        row.name or "",
+        row.project_id,
+        row.status,
+        since,
+        row.host,
+    )
 
 
 def of_port(active: set[str], answer: JsonObject) -> StuckThing | None:
     """Return a port of a server if no host could wire it, or if it is down although its server runs."""
     row = from_json(PortRow, dict(answer), "a port")
-    is_down = row.owner.startswith(OF_COMPUTE) and row.device in active and row.status != "ACTIVE"
+    is_down = (
+        row.owner.startswith(OF_COMPUTE)
+        and row.device in active
+        and row.status != "ACTIVE"
+    )
     if not (is_down or row.kind == BINDING_FAILED):
         return None
-    state = f"{row.status}, {BINDING_FAILED}" if row.kind == BINDING_FAILED else row.status
+    state = (
+        f"{row.status}, {BINDING_FAILED}"
+        if row.kind == BINDING_FAILED
+        else row.status
+    )
     return StuckThing(
         kind="port",
         id=row.id,
@@ -190,4 +239,11 @@ def of_image(answer: JsonObject) -> StuckThing | None:
     row = from_json(ImageRow, dict(answer), "an image")
     if row.status not in PASSING_IMAGE and row.status not in LOST_IMAGE:
         return None
-    return StuckThing("image", row.id, row.name or "", row.owner, row.status, seconds_of(row.updated))
+    return StuckThing(
+        "image",
+        row.id,
+        row.name or "",
+        row.owner,
+        row.status,
+        seconds_of(row.updated),
+    )

@@ -21,9 +21,19 @@ UNREADABLE: tuple[type[BaseException], ...] = (*CLOUD_ERRORS, *MALFORMED)
 def messages_about(cinder: Any, volume_id: str) -> list[str]:
     """Return Cinder's messages to the user about a volume that failed. Clouds before Pike have no such messages."""
     try:
-        answer = cinder.get("/messages", params={"resource_uuid": volume_id}, microversion="3.5")
-        messages = answer.json()["messages"] if answer.status_code == 200 else []
-        about = [message["user_message"] for message in messages if message["resource_uuid"] == volume_id]
+        answer = cinder.get(
+            "/messages",
+            params={"resource_uuid": volume_id},
+            microversion="3.5",
+        )
+        messages = (
+            answer.json()["messages"] if answer.status_code == 200 else []
+        )
+        about = [
+            message["user_message"]
+            for message in messages
+            if message["resource_uuid"] == volume_id
+        ]
     except UNREADABLE:
         return []
     return [words_of(text) for text in about[:MOST_MESSAGES]]

@@ -14,22 +14,38 @@ from ..commands import Host
 from . import links, ovn_databases, switch, traces
 
 
-def read(host: Host, components: Container[str], instance: DescribedInstance | None) -> Stores:
+def read(
+    host: Host, components: Container[str], instance: DescribedInstance | None
+) -> Stores:
     """Return what the stores on a host hold. components: those on it."""
     has_databases = "ovn-nb-db" in components or "ovn-sb-db" in components
-    found = host.attempt("Open vSwitch", switch.read) if "ovsdb" in components else None
+    found = (
+        host.attempt("Open vSwitch", switch.read)
+        if "ovsdb" in components
+        else None
+    )
     return Stores(
         switch=found,
-        traces=traces.read(host, found, instance) if found and instance else None,
+        traces=traces.read(host, found, instance)
+        if found and instance
+        else None,
         links=host.attempt("the network links", links.read),
         controller=host.attempt("the connection of ovn-controller", controller)
         if "ovn-controller" in components
         else None,
         ovn=ovn_databases.read(host, instance) if has_databases else None,
-        listening=host.attempt("the ports that are listened on", links.listening),
+        listening=host.attempt(
+            "the ports that are listened on", links.listening
+        ),
     )
 
 
 def controller(host: Host) -> str:
     """Return whether ovn-controller is connected to the southbound database."""
-    return host.ask("ovn_controller", "ovn-appctl", "-t", "ovn-controller", "connection-status").strip()
+    return host.ask(
+        "ovn_controller",
+        "ovn-appctl",
+        "-t",
+        "ovn-controller",
+        "connection-status",
+    ).strip()

@@ -33,20 +33,49 @@ class LinkAnswer:
 
 
 def read(host: Host) -> tuple[NetworkLink, ...]:
-    answer = json.loads(host.ask(None, "ip", "-json", "-statistics", "address", "show", root=False))
-    links = [from_json(LinkAnswer, entry, "a link") for entry in answer if entry]
-    return tuple(link_of(link) for link in links if not link.ifname.startswith(OF_GUESTS))
+    answer = json.loads(
+        host.ask(
+            None, "ip", "-json", "-statistics", "address", "show", root=False
+        )
+    )
+    links = [
+        from_json(LinkAnswer, entry, "a link") for entry in answer if entry
+    ]
+    return tuple(
+        link_of(link)
+        for link in links
+        if not link.ifname.startswith(OF_GUESTS)
+    )
 
 
 def link_of(link: LinkAnswer) -> NetworkLink:
     counters = link.stats64 or {}
-    dropped = sum((counters.get(direction) or {}).get("dropped", 0) for direction in ("rx", "tx"))
-    addresses = tuple(filter(None, (address.local for address in link.addr_info)))
-    return NetworkLink(link.ifname, link.mtu, "UP" in link.flags, addresses, dropped)
+    dropped = sum(
+        (counters.get(direction) or {}).get("dropped", 0)
+        for direction in ("rx", "tx")
+    )
+    addresses = tuple(
+        filter(None, (address.local for address in link.addr_info))
+    )
+    return NetworkLink(
+        link.ifname, link.mtu, "UP" in link.flags, addresses, dropped
+    )
 
 
 def listening(host: Host) -> tuple[int, ...]:
     """Return the TCP ports that something listens on."""
-    output = host.ask(None, "ss", "--no-header", "--tcp", "--listening", "--numeric", root=False)
-    ports = {int(line.split()[3].rpartition(":")[2]) for line in output.splitlines() if line.strip()}
+    output = host.ask(
+        None,
+        "ss",
+        "--no-header",
+        "--tcp",
+        "--listening",
+        "--numeric",
+        root=False,
+    )
+    ports = {
+        int(line.split()[3].rpartition(":")[2])
+        for line in output.splitlines()
+        if line.strip()
+    }
     return tuple(sorted(ports))

@@ -12,7 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..._model.instance import DescribedInstance
-from ..._model.stores import DEFAULT_DROP, Acl, Chassis, Encapsulation, LogicalNetwork, OvnDatabases, bridge_mappings
+from ..._model.stores import (
+    DEFAULT_DROP,
+    Acl,
+    Chassis,
+    Encapsulation,
+    LogicalNetwork,
+    OvnDatabases,
+    bridge_mappings,
+)
 from ..commands import Host
 from ..hosts.ovn import NORTHBOUND, SOUTHBOUND, table
 from ..ovsdb import Uuid, listed
@@ -84,8 +92,12 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
     """Return the state of the databases that are kept here, and what they mean for the packets of an instance."""
     version = host.attempt("OVN's versions", versions)
     return OvnDatabases(
-        northbound=host.attempt("OVN's northbound database", role, NORTHBOUND[0], NORTHBOUND_SOCKET),
-        southbound=host.attempt("OVN's southbound database", role, SOUTHBOUND[0], SOUTHBOUND_SOCKET),
+        northbound=host.attempt(
+            "OVN's northbound database", role, NORTHBOUND[0], NORTHBOUND_SOCKET
+        ),
+        southbound=host.attempt(
+            "OVN's southbound database", role, SOUTHBOUND[0], SOUTHBOUND_SOCKET
+        ),
         northd=host.attempt("the state of northd", northd),
         version=version.nb_cfg if version else None,
         translated=version.sb_cfg if version else None,
@@ -110,12 +122,17 @@ def versions(host: Host) -> GlobalRow:
 
 def role(host: Host, part: str, socket: str) -> str:
     """Return whether a database is active, or the backup of another."""
-    answer = host.ask(part, "ovn-appctl", "-t", socket, "ovsdb-server/sync-status")
+    answer = host.ask(
+        part, "ovn-appctl", "-t", socket, "ovsdb-server/sync-status"
+    )
     return value_in(answer, "state")
 
 
 def northd(host: Host) -> str:
-    return value_in(host.ask("ovn_northd", "ovn-appctl", "-t", "ovn-northd", "status"), "status")
+    return value_in(
+        host.ask("ovn_northd", "ovn-appctl", "-t", "ovn-northd", "status"),
+        "status",
+    )
 
 
 def value_in(answer: str, name: str) -> str:
@@ -129,9 +146,15 @@ def value_in(answer: str, name: str) -> str:
 
 def chassis(host: Host) -> tuple[Chassis, ...]:
     encapsulations = {
-        row.uuid: Encapsulation(row.type, row.ip) for row in table(host, SOUTHBOUND, EncapRow, "list", "Encap")
+        row.uuid: Encapsulation(row.type, row.ip)
+        for row in table(host, SOUTHBOUND, EncapRow, "list", "Encap")
     }
-    private = {row.name: row for row in table(host, SOUTHBOUND, PrivateRow, "list", "Chassis_Private")}
+    private = {
+        row.name: row
+        for row in table(
+            host, SOUTHBOUND, PrivateRow, "list", "Chassis_Private"
+        )
+    }
     found = []
     for row in table(host, SOUTHBOUND, ChassisRow, "list", "Chassis"):
         own = private.get(row.name)
@@ -139,11 +162,22 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
             Chassis(
                 name=row.name,
                 host=row.hostname,
-                encapsulations=tuple(encapsulations[uuid] for uuid in listed(row.encaps) if uuid in encapsulations),
+                encapsulations=tuple(
+                    encapsulations[uuid]
+                    for uuid in listed(row.encaps)
+                    if uuid in encapsulations
+                ),
                 version=own.nb_cfg if own else None,
-                reported=own.nb_cfg_timestamp / 1000 if own and own.nb_cfg_timestamp else None,
-                mappings=tuple(bridge_mappings(row.other_config.get("ovn-bridge-mappings", ""))),
-                is_gateway=GATEWAY in row.other_config.get("ovn-cms-options", ""),
+                reported=own.nb_cfg_timestamp / 1000
+                if own and own.nb_cfg_timestamp
+                else None,
+                mappings=tuple(
+                    bridge_mappings(
+                        row.other_config.get("ovn-bridge-mappings", "")
+                    )
+                ),
+                is_gateway=GATEWAY
+                in row.other_config.get("ovn-cms-options", ""),
             )
         )
     return tuple(found)
@@ -152,10 +186,27 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
 def physical_networks(host: Host) -> tuple[LogicalNetwork, ...]:
     """Return the networks that have a port into a physical network."""
     found = []
-    for port in table(host, NORTHBOUND, LocalnetRow, "find", "Logical_Switch_Port", "type=localnet"):
+    for port in table(
+        host,
+        NORTHBOUND,
+        LocalnetRow,
+        "find",
+        "Logical_Switch_Port",
+        "type=localnet",
+    ):
         physical = port.options.get("network_name", "")
-        switches = table(host, NORTHBOUND, NamedRow, "find", "Logical_Switch", f"ports{{>=}}{port.uuid}")
-        found += [LogicalNetwork(switch.name.replace("neutron-", "", 1), physical) for switch in switches]
+        switches = table(
+            host,
+            NORTHBOUND,
+            NamedRow,
+            "find",
+            "Logical_Switch",
+            f"ports{{>=}}{port.uuid}",
+        )
+        found += [
+            LogicalNetwork(switch.name.replace("neutron-", "", 1), physical)
+            for switch in switches
+        ]
     return tuple(found)
 
 
@@ -163,10 +214,18 @@ def foreign_acls(host: Host) -> tuple[Acl, ...]:
     """Return the rules that drop packets, but for those of security groups and Neutron's default."""
     found = []
     for action in DROPPING:
-        for row in table(host, NORTHBOUND, AclRow, "find", "ACL", f"action={action}"):
+        for row in table(
+            host, NORTHBOUND, AclRow, "find", "ACL", f"action={action}"
+        ):
             if RULE_ID not in row.external_ids:
                 found += [
-                    Acl(holder, row.action, row.direction, row.match, row.priority)
+                    Acl(
+                        holder,
+                        row.action,
+                        row.direction,
+                        row.match,
+                        row.priority,
+                    )
                     for holder in holders_of(host, row.uuid)
                     if holder != DEFAULT_DROP
                 ]
@@ -175,6 +234,15 @@ def foreign_acls(host: Host) -> tuple[Acl, ...]:
 
 def holders_of(host: Host, acl: str) -> list[str]:
     """Return the names of the groups and networks that have a rule."""
-    groups = table(host, NORTHBOUND, NamedRow, "find", "Port_Group", f"acls{{>=}}{acl}")
-    switches = table(host, NORTHBOUND, NamedRow, "find", "Logical_Switch", f"acls{{>=}}{acl}")
+    groups = table(
+        host, NORTHBOUND, NamedRow, "find", "Port_Group", f"acls{{>=}}{acl}"
+    )
+    switches = table(
+        host,
+        NORTHBOUND,
+        NamedRow,
+        "find",
+        "Logical_Switch",
+        f"acls{{>=}}{acl}",
+    )
     return [row.name for row in (*groups, *switches)]

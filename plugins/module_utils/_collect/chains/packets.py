@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..._model.instance import LOCALPORT, ROUTER_INTERFACE, GuestPath, Network, Port
+from ..._model.instance import (
+    LOCALPORT,
+    ROUTER_INTERFACE,
+    GuestPath,
+    Network,
+    Port,
+)
 
 DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 # To the other guest of a run, and as it arrives there; the name of what a guest tried comes after it.
@@ -43,7 +49,9 @@ class Packet:
 
     def into_switch(self, *entry: str) -> str:
         """Return it as ofproto/trace wants it. entry: the port of the switch, and how the packet is carried there."""
-        fields = [f"{IN_SWITCH[name]}={value}" for name, value in self.fields.items()]
+        fields = [
+            f"{IN_SWITCH[name]}={value}" for name, value in self.fields.items()
+        ]
         return ",".join([*entry, self.protocol, *fields])
 
     def into_network(self, port: str) -> str:
@@ -77,22 +85,35 @@ def metadata(port: Port, network: Network) -> list[Packet]:
 
 def ping(port: Port, network: Network, outside: str) -> list[Packet]:
     """Return a guest's ping to the network of its floating IP: the flows let answers to others pass as they do this."""
-    return [Packet(PING, "icmp", {**fields, **ECHO}) for fields in ways(port, network, ROUTER_INTERFACE, outside)]
+    return [
+        Packet(PING, "icmp", {**fields, **ECHO})
+        for fields in ways(port, network, ROUTER_INTERFACE, outside)
+    ]
 
 
 def leaving(path: GuestPath) -> list[Packet]:
     """Return the packet that got lost on a path as the guest sends it; none if its next hop is unknown."""
-    hops = path.source_network.macs_serving(ROUTER_INTERFACE) if path.is_routed else [path.target.mac]
+    hops = (
+        path.source_network.macs_serving(ROUTER_INTERFACE)
+        if path.is_routed
+        else [path.target.mac]
+    )
     return between(path, TO_GUEST, path.source.mac, hops[0]) if hops else []
 
 
 def arriving(path: GuestPath) -> list[Packet]:
     """Return the packet that got lost on a path as it comes to the host of the other guest."""
-    hops = path.target_network.macs_serving(ROUTER_INTERFACE) if path.is_routed else [path.source.mac]
+    hops = (
+        path.target_network.macs_serving(ROUTER_INTERFACE)
+        if path.is_routed
+        else [path.source.mac]
+    )
     return between(path, FROM_GUEST, hops[0], path.target.mac) if hops else []
 
 
-def between(path: GuestPath, direction: str, source_mac: str, target_mac: str) -> list[Packet]:
+def between(
+    path: GuestPath, direction: str, source_mac: str, target_mac: str
+) -> list[Packet]:
     here, there = path.source.ipv4, path.target.ipv4
     if here is None or there is None:
         return []
@@ -103,7 +124,9 @@ def between(path: GuestPath, direction: str, source_mac: str, target_mac: str) -
     return [Packet(name, "tcp", {**fields, **to_port(path.port)})]
 
 
-def ways(port: Port, network: Network, by: str, to: str) -> list[dict[str, str]]:
+def ways(
+    port: Port, network: Network, by: str, to: str
+) -> list[dict[str, str]]:
     """Return the fields of a packet that a guest sends to an address by a serving port; none if these are unknown."""
     macs, address = network.macs_serving(by), port.ipv4
     if not macs or address is None:
@@ -111,8 +134,16 @@ def ways(port: Port, network: Network, by: str, to: str) -> list[dict[str, str]]
     return [way(port.mac, macs[0], address, to)]
 
 
-def way(source_mac: str, target_mac: str, source: str, target: str) -> dict[str, str]:
-    return {"eth.src": source_mac, "eth.dst": target_mac, "ip4.src": source, "ip4.dst": target, "ip.ttl": "64"}
+def way(
+    source_mac: str, target_mac: str, source: str, target: str
+) -> dict[str, str]:
+    return {
+        "eth.src": source_mac,
+        "eth.dst": target_mac,
+        "ip4.src": source,
+        "ip4.dst": target,
+        "ip.ttl": "64",
+    }
 
 
 def to_port(port: int) -> dict[str, str]:

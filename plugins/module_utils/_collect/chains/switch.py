@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..._model.stores import ALL_PACKETS, INCOMING, OUTGOING, Bridge, Interface, Switch
+from ..._model.stores import (
+    ALL_PACKETS,
+    INCOMING,
+    OUTGOING,
+    Bridge,
+    Interface,
+    Switch,
+)
 from ..._record.sole import sole
 from ..commands import Host
 from ..ovsdb import Uuid, columns_of, first, listed, number, rows
@@ -70,7 +77,10 @@ class InterfaceRow:
 
 def read(host: Host) -> Switch:
     ports = {port.uuid: port for port in listing(host, PortRow, "Port")}
-    interfaces = {interface.uuid: interface for interface in listing(host, InterfaceRow, "Interface")}
+    interfaces = {
+        interface.uuid: interface
+        for interface in listing(host, InterfaceRow, "Interface")
+    }
     tags: dict[str, int | None] = {}
     for port in ports.values():
         tags.update(dict.fromkeys(listed(port.interfaces), number(port.tag)))
@@ -78,19 +88,42 @@ def read(host: Host) -> Switch:
     for bridge in listing(host, BridgeRow, "Bridge"):
         plugged: list[str] = []
         for port_id in listed(bridge.ports):
-            plugged += [interfaces[uuid].name for uuid in listed(ports[port_id].interfaces)]
-        bridges.append(Bridge(bridge.name, bridge.datapath_type or "system", first(bridge.fail_mode), tuple(plugged)))
+            plugged += [
+                interfaces[uuid].name
+                for uuid in listed(ports[port_id].interfaces)
+            ]
+        bridges.append(
+            Bridge(
+                bridge.name,
+                bridge.datapath_type or "system",
+                first(bridge.fail_mode),
+                tuple(plugged),
+            )
+        )
     drops = drops_of(host, bridges)
     return Switch(
         settings=settings_of(host),
         bridges=tuple(bridges),
-        interfaces=tuple(interface_of(row, tags.get(uuid), drops.get(row.name)) for uuid, row in interfaces.items()),
+        interfaces=tuple(
+            interface_of(row, tags.get(uuid), drops.get(row.name))
+            for uuid, row in interfaces.items()
+        ),
     )
 
 
 def listing(host: Host, kind: type[T], table: str) -> list[T]:
     """Return all rows of a table of Open vSwitch."""
-    return rows(host.ask("ovs", "ovs-vsctl", "--format=json", columns_of(kind), "list", table), kind)
+    return rows(
+        host.ask(
+            "ovs",
+            "ovs-vsctl",
+            "--format=json",
+            columns_of(kind),
+            "list",
+            table,
+        ),
+        kind,
+    )
 
 
 def settings_of(host: Host) -> dict[str, str]:
@@ -102,7 +135,9 @@ def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:
     """Return which packets the flags of each port of some bridges have it drop, if any."""
     drops: dict[str, str] = {}
     for bridge in bridges:
-        found = host.attempt(f"the ports of {bridge.name}", drops_on, bridge.name)
+        found = host.attempt(
+            f"the ports of {bridge.name}", drops_on, bridge.name
+        )
         if found is None:
             # The others would be refused, or hang, as well.
             break
@@ -123,13 +158,17 @@ def drops_on(host: Host, bridge: str) -> dict[str, str]:
         field, _colon, flags = line.strip().partition(":")
         if field != "config":
             continue
-        dropped = [packets for flag, packets in DROPS.items() if flag in flags.split()]
+        dropped = [
+            packets for flag, packets in DROPS.items() if flag in flags.split()
+        ]
         if dropped:
             found[name] = sole(dropped) or ALL_PACKETS
     return found
 
 
-def interface_of(row: InterfaceRow, tag: int | None, drops: str | None) -> Interface:
+def interface_of(
+    row: InterfaceRow, tag: int | None, drops: str | None
+) -> Interface:
     options = row.options
     return Interface(
         name=row.name,

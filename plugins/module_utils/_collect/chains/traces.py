@@ -29,7 +29,8 @@ BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
 # As ovn-trace begins a table: `8. ls_in_acl_eval (northd.c:7072): udp.dst == 67, priority 3100, uuid 8793f882`
 LOGICAL_TABLE = re.compile(
-    r"^ *(?P<table>\d+)\. (?P<stage>l[sr]_\w+)(?: \([^)]*\))?: (?P<rule>.+?)(?:, uuid [0-9a-f]+)?$", re.MULTILINE
+    r"^ *(?P<table>\d+)\. (?P<stage>l[sr]_\w+)(?: \([^)]*\))?: (?P<rule>.+?)(?:, uuid [0-9a-f]+)?$",
+    re.MULTILINE,
 )
 # A patch leads to the next network or router, and the trace goes on there.
 OUTPUT = re.compile(r'/\* output to "[^"]*", type "(?!patch")')
@@ -50,7 +51,9 @@ class Entry:
 
     def of(self, packet: Packet) -> str:
         """Return a packet that comes in here, as ofproto/trace wants it."""
-        return packet.into_switch(f"in_port={self.ofport}", *filter(None, [self.carried]))
+        return packet.into_switch(
+            f"in_port={self.ofport}", *filter(None, [self.carried])
+        )
 
 
 @dataclass(frozen=True)
@@ -66,17 +69,33 @@ class Question:
     def words(self) -> tuple[str, ...]:
         # The names of interfaces tell whether it got there, not the numbers of the datapath.
         options = ("--names",) if self.receiver else ()
-        return ("ovs", "ovs-appctl", "ofproto/trace", *options, self.entry.bridge, self.entry.of(self.packet))
+        return (
+            "ovs",
+            "ovs-appctl",
+            "ofproto/trace",
+            *options,
+            self.entry.bridge,
+            self.entry.of(self.packet),
+        )
 
 
-def read(host: Host, switch: Switch, instance: DescribedInstance) -> tuple[Trace, ...]:
+def read(
+    host: Host, switch: Switch, instance: DescribedInstance
+) -> tuple[Trace, ...]:
     """Return the traces of the packets of an instance through the switch of this host."""
     questions = [*of_instance(switch, instance), *of_paths(switch, instance)]
-    found = [host.attempt(f"the trace of {in_words(question.packet)}", traced, question) for question in questions]
+    found = [
+        host.attempt(
+            f"the trace of {in_words(question.packet)}", traced, question
+        )
+        for question in questions
+    ]
     return tuple(filter(None, found))
 
 
-def of_instance(switch: Switch, instance: DescribedInstance) -> Iterator[Question]:
+def of_instance(
+    switch: Switch, instance: DescribedInstance
+) -> Iterator[Question]:
     """Return the first packets of each port of an instance that is on this host."""
     for port in instance.ports:
         entry = entry_of(switch, port.id)
@@ -85,7 +104,9 @@ def of_instance(switch: Switch, instance: DescribedInstance) -> Iterator[Questio
                 yield Question(port.id, packet, entry)
 
 
-def of_paths(switch: Switch, instance: DescribedInstance) -> Iterator[Question]:
+def of_paths(
+    switch: Switch, instance: DescribedInstance
+) -> Iterator[Question]:
     """Return the packets that got lost between guests, as they leave this host or arrive here."""
     for path in instance.paths:
         entry = entry_of(switch, path.source.id)
@@ -96,7 +117,9 @@ def of_paths(switch: Switch, instance: DescribedInstance) -> Iterator[Question]:
             yield from of_arrival(switch, path, receiver)
 
 
-def of_departure(path: GuestPath, entry: Entry, receiver: Interface | None) -> Iterator[Question]:
+def of_departure(
+    path: GuestPath, entry: Entry, receiver: Interface | None
+) -> Iterator[Question]:
     """Return the packet of a guest on this host. receiver: the interface of the other guest, if it is here, too."""
     # A router may be on another host.
     must_get_to = None if receiver is None or path.is_routed else receiver.name
@@ -104,7 +127,9 @@ def of_departure(path: GuestPath, entry: Entry, receiver: Interface | None) -> I
         yield Question(path.source.id, packet, entry, must_get_to)
 
 
-def of_arrival(switch: Switch, path: GuestPath, receiver: Interface) -> Iterator[Question]:
+def of_arrival(
+    switch: Switch, path: GuestPath, receiver: Interface
+) -> Iterator[Question]:
     """Return the packet of a guest on another host, as it comes in here."""
     integration = switch.bridge_of(receiver.name)
     if integration is None:
@@ -122,22 +147,32 @@ def entry_of(switch: Switch, port: str) -> Entry | None:
     return entry_by(switch, interface) if interface else None
 
 
-def entry_by(switch: Switch, interface: Interface, carried: str = "") -> Entry | None:
+def entry_by(
+    switch: Switch, interface: Interface, carried: str = ""
+) -> Entry | None:
     bridge = switch.bridge_of(interface.name)
     if bridge is None or not interface.ofport or interface.ofport < 1:
         return None
     return Entry(bridge.name, interface.ofport, carried)
 
 
-def arrival(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
+def arrival(
+    switch: Switch, network: Network, integration: Bridge
+) -> Entry | None:
     """Return where a network's packets from other hosts come into a switch; None if that cannot be told."""
     if network.is_physical:
         return by_device(switch, network, integration)
     return by_tunnel(switch, network, integration)
 
 
-def by_tunnel(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
-    tunnels = [interface for interface in switch.interfaces if interface.kind == network.kind]
+def by_tunnel(
+    switch: Switch, network: Network, integration: Bridge
+) -> Entry | None:
+    tunnels = [
+        interface
+        for interface in switch.interfaces
+        if interface.kind == network.kind
+    ]
     if not tunnels:
         return None
     # OVN's own tunnels have numbers of its ports in each packet, which Neutron does not know.
@@ -146,7 +181,9 @@ def by_tunnel(switch: Switch, network: Network, integration: Bridge) -> Entry | 
     return entry_by(switch, tunnels[0], f"tun_id={network.segment}")
 
 
-def by_device(switch: Switch, network: Network, integration: Bridge) -> Entry | None:
+def by_device(
+    switch: Switch, network: Network, integration: Bridge
+) -> Entry | None:
     device = device_of(switch, network, integration)
     if device is None:
         return None
@@ -154,7 +191,9 @@ def by_device(switch: Switch, network: Network, integration: Bridge) -> Entry | 
     return entry_by(switch, device, carried)
 
 
-def device_of(switch: Switch, network: Network, integration: Bridge) -> Interface | None:
+def device_of(
+    switch: Switch, network: Network, integration: Bridge
+) -> Interface | None:
     """Return the device of the bridge of a physical network: of OVN's mapping, or of the only bridge with a device."""
     by_bridge: dict[str, Interface] = {}
     for interface in switch.interfaces:
@@ -172,7 +211,12 @@ def in_words(packet: Packet) -> str:
 
 
 def traced(host: Host, question: Question) -> Trace:
-    trace = parsed(host.ask(*question.words), question.port, question.packet.name, question.receiver)
+    trace = parsed(
+        host.ask(*question.words),
+        question.port,
+        question.packet.name,
+        question.receiver,
+    )
     return replace(trace, command=command_of(question.words))
 
 
@@ -181,7 +225,9 @@ def command_of(words: Sequence[str]) -> str:
     return shlex.join(words[1:])
 
 
-def parsed(text: str, port: str, packet: str, receiver: str | None = None) -> Trace:
+def parsed(
+    text: str, port: str, packet: str, receiver: str | None = None
+) -> Trace:
     """Return the outcome of a trace, and the flow that ends it. receiver: the interface that has to get the packet."""
     actions = ACTIONS.findall(text)
     if not actions:
@@ -195,7 +241,14 @@ def parsed(text: str, port: str, packet: str, receiver: str | None = None) -> Tr
     step = last_step(text)
     if step is None:
         return Trace(port, packet, DROPPED)
-    return Trace(port, packet, DROPPED, step.table, step.rule[:LONGEST_RULE], listing=step.listing)
+    return Trace(
+        port,
+        packet,
+        DROPPED,
+        step.table,
+        step.rule[:LONGEST_RULE],
+        listing=step.listing,
+    )
 
 
 @dataclass(frozen=True)
@@ -211,7 +264,9 @@ class Step:
         """Return the command that lists the flow, and others of who made it: guests that are gone have left it."""
         cookie = COOKIE.search(self.rule)
         made_by = f",cookie={cookie[1]}/-1" if cookie else ""
-        return f"ovs-ofctl dump-flows {self.bridge} table={self.table}{made_by}"
+        return (
+            f"ovs-ofctl dump-flows {self.bridge} table={self.table}{made_by}"
+        )
 
 
 def last_step(text: str) -> Step | None:
@@ -237,7 +292,12 @@ def gets_to(interface: str, actions: list[str]) -> bool:
 def read_logical(host: Host, instance: DescribedInstance) -> tuple[Trace, ...]:
     """Return the traces of the packets of an instance, and of its paths to the other guest, through OVN's networks."""
     found = [
-        host.attempt(f"OVN's trace of {in_words(packet)}", traced_logically, port, packet)
+        host.attempt(
+            f"OVN's trace of {in_words(packet)}",
+            traced_logically,
+            port,
+            packet,
+        )
         for port, packet in sent_by(instance)
     ]
     return tuple(filter(None, found))
@@ -246,15 +306,27 @@ def read_logical(host: Host, instance: DescribedInstance) -> tuple[Trace, ...]:
 def sent_by(instance: DescribedInstance) -> Iterator[tuple[Port, Packet]]:
     """Return the packets of an instance and of its paths, each with the port that sends it."""
     for port in instance.ports:
-        yield from ((port, packet) for packet in packets_of(port, instance.network_of(port)))
+        yield from (
+            (port, packet)
+            for packet in packets_of(port, instance.network_of(port))
+        )
     for path in instance.paths:
         yield from ((path.source, packet) for packet in leaving(path))
 
 
 def traced_logically(host: Host, port: Port, packet: Packet) -> Trace:
     # A packet of a new connection, as all of these are
-    words = ("ovn_sb", "ovn-trace", "--ct=new", f"neutron-{port.network}", packet.into_network(port.id))
-    return replace(parsed_logical(host.ask(*words), port.id, packet.name), command=command_of(words))
+    words = (
+        "ovn_sb",
+        "ovn-trace",
+        "--ct=new",
+        f"neutron-{port.network}",
+        packet.into_network(port.id),
+    )
+    return replace(
+        parsed_logical(host.ask(*words), port.id, packet.name),
+        command=command_of(words),
+    )
 
 
 def parsed_logical(text: str, port: str, packet: str) -> Trace:
@@ -268,4 +340,10 @@ def parsed_logical(text: str, port: str, packet: str) -> Trace:
     if last["stage"].endswith(CARRIES_OUT):
         deciding = [step for step in steps if step["stage"].endswith(DECIDES)]
         last = deciding[-1] if deciding else last
-    return Trace(port, packet, DROPPED, int(last["table"]), f"{last['stage']}: {last['rule']}"[:LONGEST_RULE])
+    return Trace(
+        port,
+        packet,
+        DROPPED,
+        int(last["table"]),
+        f"{last['stage']}: {last['rule']}"[:LONGEST_RULE],
+    )

@@ -32,7 +32,9 @@ def read(host: Host) -> tuple[BackEnd, ...]:
     """Return the servers that are down for haproxy, where its socket lets this user in."""
     for path in SOCKETS:
         if os.path.exists(path):
-            found: tuple[BackEnd, ...] = host.attempt("the state of haproxy", of_haproxy, path, default=())
+            found: tuple[BackEnd, ...] = host.attempt(
+                "the state of haproxy", of_haproxy, path, default=()
+            )
             return found
     return ()
 
@@ -42,9 +44,13 @@ def of_haproxy(_host: Host, path: str) -> tuple[BackEnd, ...]:
     try:
         answer = asked(path)
     except PermissionError as exc:
-        raise UnreadError("refused", command, f"{path}: {exc.strerror}") from None
+        raise UnreadError(
+            "refused", command, f"{path}: {exc.strerror}"
+        ) from None
     except OSError as exc:
-        raise UnreadError("failed", command, f"{path}: {exc.strerror or exc}") from None
+        raise UnreadError(
+            "failed", command, f"{path}: {exc.strerror or exc}"
+        ) from None
     return back_ends(answer)
 
 
@@ -74,4 +80,10 @@ def back_end_of(row: Mapping[str, str]) -> BackEnd:
     address, _colon, port = (row.get("addr") or "").rpartition(":")
     server = None if row["svname"] == ALL else row["svname"]
     check = row.get("last_chk") or row.get("check_status") or "no check"
-    return BackEnd(row["pxname"], server, check, address.strip("[]") or None, int(port) if port.isdigit() else None)
+    return BackEnd(
+        row["pxname"],
+        server,
+        check,
+        address.strip("[]") or None,
+        int(port) if port.isdigit() else None,
+    )

@@ -24,7 +24,9 @@ from ..commands import Host, UnreadError
 from .configuration import Option
 
 ASK = ("rabbitmqctl", "--quiet", "--formatter", "json")
-URL = re.compile(r"^(?:rabbit|amqp)(?:\+\w+)?://(?P<user>[^:@/]+):.*@[^@/]+(?:/(?P<vhost>[^?]*))?(?:\?.*)?$")
+URL = re.compile(
+    r"^(?:rabbit|amqp)(?:\+\w+)?://(?P<user>[^:@/]+):.*@[^@/]+(?:/(?P<vhost>[^?]*))?(?:\?.*)?$"
+)
 # The rules for sudo have the same pattern.
 VHOST = re.compile(r"/|/?[A-Za-z0-9_][A-Za-z0-9_.-]*")
 DEFAULT_VHOST = "/"
@@ -32,12 +34,17 @@ PARTS_AT_ONCE = 2
 LIMITED = ("user", "vhost")
 LOGS = ("/var/log/rabbitmq", "/var/log/kolla/rabbitmq")
 # The rules for sudo have the same pattern.
-LOG = re.compile(r"/var/log/(?:kolla/)?rabbitmq/[A-Za-z0-9_-][A-Za-z0-9_.@-]*\.log")
+LOG = re.compile(
+    r"/var/log/(?:kolla/)?rabbitmq/[A-Za-z0-9_-][A-Za-z0-9_.@-]*\.log"
+)
 MOST_LOGS = 5
 # Of each log, and in bytes of all of them
 LINES = 300
 LONGEST_LOG = 4 << 20
-REFUSED = re.compile(rb"refused for user|login refused|vhost \S+ not found|ACCESS_REFUSED|NOT_ALLOWED", re.IGNORECASE)
+REFUSED = re.compile(
+    rb"refused for user|login refused|vhost \S+ not found|ACCESS_REFUSED|NOT_ALLOWED",
+    re.IGNORECASE,
+)
 # A cloud has one virtual host, or one for each of its services.
 MOST_VHOSTS = 3
 # The number of messages that a service works on in parallel (executor_thread_pool_size of oslo.messaging)
@@ -79,7 +86,9 @@ def accounts_in(options: Iterable[Option]) -> set[Account]:
     """Return the accounts that the settings of services name."""
     accounts = set()
     for option in options:
-        match = URL.match(option.value) if option.name == "transport_url" else None
+        match = (
+            URL.match(option.value) if option.name == "transport_url" else None
+        )
         if match:
             vhost = unquote(match["vhost"] or "") or DEFAULT_VHOST
             accounts.add(Account(unquote(match["user"]), vhost))
@@ -91,16 +100,39 @@ def read(host: Host, accounts: set[Account]) -> Answer:
 
     Each of its commands starts an Erlang of its own, which takes a second of two cores.
     """
-    named = {account.vhost for account in accounts if VHOST.fullmatch(account.vhost)}
+    named = {
+        account.vhost for account in accounts if VHOST.fullmatch(account.vhost)
+    }
     vhosts = sorted(named or {DEFAULT_VHOST})[:MOST_VHOSTS]
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
-        members = pool.submit(host.attempt, "the cluster of rabbitmq", cluster, default=())
-        listed = [pool.submit(host.attempt, "the queues", queues, vhost, default=()) for vhost in vhosts]
+        members = pool.submit(
+            host.attempt, "the cluster of rabbitmq", cluster, default=()
+        )
+        listed = [
+            pool.submit(host.attempt, "the queues", queues, vhost, default=())
+            for vhost in vhosts
+        ]
         asked = [members]
         if host.attempt("the log of rabbitmq", has_refused, default=True):
-            asked += [pool.submit(host.attempt, "the limits of rabbitmq", limits, kind, default=()) for kind in LIMITED]
             asked += [
-                pool.submit(host.attempt, "the permissions of rabbitmq", permissions, vhost, accounts, default=())
+                pool.submit(
+                    host.attempt,
+                    "the limits of rabbitmq",
+                    limits,
+                    kind,
+                    default=(),
+                )
+                for kind in LIMITED
+            ]
+            asked += [
+                pool.submit(
+                    host.attempt,
+                    "the permissions of rabbitmq",
+                    permissions,
+                    vhost,
+                    accounts,
+                    default=(),
+                )
                 for vhost in vhosts
             ]
     reports = chain.from_iterable(answer.result() for answer in asked)
@@ -110,12 +142,31 @@ def read(host: Host, accounts: set[Account]) -> Answer:
 
 def has_refused(host: Host) -> bool:
     """Return whether the broker's log has a refusal of late, or is not here, so that nothing is known."""
-    only = ("-maxdepth", "1", "-type", "f", "-name", "*.log", "-printf", "%p\\n")
-    found = host.ask("queue", "find", *LOGS, *only, despite="No such file or directory").splitlines()
+    only = (
+        "-maxdepth",
+        "1",
+        "-type",
+        "f",
+        "-name",
+        "*.log",
+        "-printf",
+        "%p\\n",
+    )
+    found = host.ask(
+        "queue", "find", *LOGS, *only, despite="No such file or directory"
+    ).splitlines()
     paths = sorted(filter(LOG.fullmatch, found))
     if not paths:
         return True
-    return host.ask("queue", "tail", "--quiet", f"--lines={LINES}", "--", *paths[:MOST_LOGS], take=mentions_refusal)
+    return host.ask(
+        "queue",
+        "tail",
+        "--quiet",
+        f"--lines={LINES}",
+        "--",
+        *paths[:MOST_LOGS],
+        take=mentions_refusal,
+    )
 
 
 def mentions_refusal(stream: IO[bytes]) -> bool:
@@ -124,21 +175,36 @@ def mentions_refusal(stream: IO[bytes]) -> bool:
 
 def cluster(host: Host) -> list[OwnReport]:
     """Return nodes that do not see each other, and nodes that do not run."""
-    status = json.loads(host.ask("queue", "rabbitmq-diagnostics", "cluster_status", "--formatter", "json"))
+    status = json.loads(
+        host.ask(
+            "queue",
+            "rabbitmq-diagnostics",
+            "cluster_status",
+            "--formatter",
+            "json",
+        )
+    )
     reports = []
     for node, others in sorted((status.get("partitions") or {}).items()):
         text = f"network partition: {node} does not see {', '.join(map(str, others))}"
         reports.append(OwnReport("rabbitmq", "alarm", text))
     members = [*status["disk_nodes"], *(status.get("ram_nodes") or [])]
     missing = sorted(set(members) - set(status["running_nodes"]))
-    reports += [OwnReport("rabbitmq", "down", f"node {node} of the cluster does not run") for node in missing]
+    reports += [
+        OwnReport(
+            "rabbitmq", "down", f"node {node} of the cluster does not run"
+        )
+        for node in missing
+    ]
     return reports
 
 
 def limits(host: Host, kind: str) -> list[OwnReport]:
     """Return users or virtual hosts that have used all of their connections. kind: user or vhost."""
     most: dict[str, int] = {}
-    for row in json.loads(host.ask("queue", *ASK, f"list_{kind}_limits", "--global")):
+    for row in json.loads(
+        host.ask("queue", *ASK, f"list_{kind}_limits", "--global")
+    ):
         limit = json.loads(row["limits"]).get(MAX_CONNECTIONS, -1)
         if limit >= 0:
             most[row[kind]] = limit
@@ -146,28 +212,44 @@ def limits(host: Host, kind: str) -> list[OwnReport]:
     used = connections(host, kind) if most else Counter()
     name = "user" if kind == "user" else "virtual host"
     return [
-        OwnReport("rabbitmq", "full", f"{name} {owner} has used all of its {limit} connections")
+        OwnReport(
+            "rabbitmq",
+            "full",
+            f"{name} {owner} has used all of its {limit} connections",
+        )
         for owner, limit in sorted(most.items())
         if used[owner] >= limit
     ]
 
 
 def connections(host: Host, kind: str) -> Counter[str]:
-    rows = json.loads(host.ask("queue", *ASK, "list_connections", "user", "vhost", "state"))
+    rows = json.loads(
+        host.ask("queue", *ASK, "list_connections", "user", "vhost", "state")
+    )
     return Counter(str(row[kind]) for row in rows)
 
 
-def permissions(host: Host, vhost: str, accounts: Iterable[Account]) -> list[OwnReport]:
+def permissions(
+    host: Host, vhost: str, accounts: Iterable[Account]
+) -> list[OwnReport]:
     """Return the users of services that may not use their virtual host."""
-    users = sorted({account.user for account in accounts if account.vhost == vhost})
+    users = sorted(
+        {account.user for account in accounts if account.vhost == vhost}
+    )
     if not users:
         return []
     try:
-        rows = json.loads(host.ask("queue", *ASK, "list_permissions", "--vhost", vhost))
+        rows = json.loads(
+            host.ask("queue", *ASK, "list_permissions", "--vhost", vhost)
+        )
     except UnreadError as exc:
         if NO_VHOST not in exc.output:
             raise
-        return [OwnReport("rabbitmq", "missing", f"there is no virtual host {vhost}")]
+        return [
+            OwnReport(
+                "rabbitmq", "missing", f"there is no virtual host {vhost}"
+            )
+        ]
     granted = {row["user"]: from_json(Permission, row) for row in rows}
     reports = []
     for user in users:
@@ -180,25 +262,42 @@ def permissions(host: Host, vhost: str, accounts: Iterable[Account]) -> list[Own
 
 def rights_missing(permission: Permission | None) -> str:
     """Return the rights that a user does not have at all."""
-    missing = [right for right in RIGHTS if permission is None or getattr(permission, right) in NOTHING]
+    missing = [
+        right
+        for right in RIGHTS
+        if permission is None or getattr(permission, right) in NOTHING
+    ]
     return ", ".join(missing)
 
 
 def queues(host: Host, vhost: str) -> list[Queue]:
     """Return the queues of services that no service consumes, or in which messages wait."""
-    columns = ("name", "messages_ready", "messages_unacknowledged", "consumers")
-    rows = json.loads(host.ask("queue", *ASK, "list_queues", "--vhost", vhost, *columns))
+    columns = (
+        "name",
+        "messages_ready",
+        "messages_unacknowledged",
+        "consumers",
+    )
+    rows = json.loads(
+        host.ask("queue", *ASK, "list_queues", "--vhost", vhost, *columns)
+    )
     found = [queue_of(row) for row in rows]
-    return [queue for queue in found if consumer_of(queue.name) and is_stuck(queue)]
+    return [
+        queue for queue in found if consumer_of(queue.name) and is_stuck(queue)
+    ]
 
 
 def queue_of(row: Mapping[str, Any]) -> Queue:
     # A queue whose leader is down has empty columns.
     ready, unacknowledged, consumers = (
-        int(row[name] or 0) for name in ("messages_ready", "messages_unacknowledged", "consumers")
+        int(row[name] or 0)
+        for name in ("messages_ready", "messages_unacknowledged", "consumers")
     )
     return Queue(str(row["name"]), ready, unacknowledged, consumers)
 
 
 def is_stuck(queue: Queue) -> bool:
-    return queue.consumers == 0 or queue.ready + queue.unacknowledged > MOST_AT_WORK
+    return (
+        queue.consumers == 0
+        or queue.ready + queue.unacknowledged > MOST_AT_WORK
+    )

@@ -24,7 +24,11 @@ SOON_S = 15 * 86400
 MOST = 20
 ENCRYPTED = ("https", "tls")
 # Libvirt's own places for them. The rules for sudo have the same files.
-LIBVIRT = ("/etc/pki/CA/cacert.pem", "/etc/pki/libvirt/clientcert.pem", "/etc/pki/libvirt/servercert.pem")
+LIBVIRT = (
+    "/etc/pki/CA/cacert.pem",
+    "/etc/pki/libvirt/clientcert.pem",
+    "/etc/pki/libvirt/servercert.pem",
+)
 LONGEST = 64 << 10
 BEGIN, END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 # Tags of ASN.1: the version of a certificate, which the first version does not have, and two ways to write a time
@@ -44,7 +48,9 @@ class Element(NamedTuple):
 
 def of_peers(peers: NamedPeers) -> tuple[Certificate, ...]:
     """Return the certificates of peers that have expired or will soon. None is verified here: only its time counts."""
-    listed = [peer for peer in sorted(peers, key=str) if peer.spoken in ENCRYPTED][:MOST]
+    listed = [
+        peer for peer in sorted(peers, key=str) if peer.spoken in ENCRYPTED
+    ][:MOST]
     if not listed:
         return ()
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -52,7 +58,9 @@ def of_peers(peers: NamedPeers) -> tuple[Certificate, ...]:
     found = []
     for peer, end in zip(listed, ends):
         if end is not None and is_due(end):
-            found.append(Certificate(peer.component, end, peer.address, peer.port))
+            found.append(
+                Certificate(peer.component, end, peer.address, peer.port)
+            )
     return tuple(found)
 
 
@@ -66,7 +74,9 @@ def expiry_at(peer: Peer) -> float | None:
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
-        with socket.create_connection((peer.address, peer.port), SECONDS) as link:
+        with socket.create_connection(
+            (peer.address, peer.port), SECONDS
+        ) as link:
             presented = presented_at(link, peer.address, context)
         return not_after(presented) if presented else None
     # A probe of the same peer reports why it does not answer.
@@ -74,7 +84,9 @@ def expiry_at(peer: Peer) -> float | None:
         return None
 
 
-def presented_at(link: socket.socket, address: str, context: ssl.SSLContext) -> bytes | None:
+def presented_at(
+    link: socket.socket, address: str, context: ssl.SSLContext
+) -> bytes | None:
     with context.wrap_socket(link, server_hostname=address) as secured:
         return secured.getpeercert(binary_form=True)
 
@@ -86,10 +98,18 @@ def not_after(certificate: bytes) -> float:
     fields = signed[1:] if signed and signed[0].tag == VERSION else signed
     if len(fields) <= BEFORE_VALIDITY:
         raise ValueError("no certificate")
-    _begin, end, *_rest = [*elements(fields[BEFORE_VALIDITY].content), Element(0, b""), Element(0, b"")]
+    _begin, end, *_rest = [
+        *elements(fields[BEFORE_VALIDITY].content),
+        Element(0, b""),
+        Element(0, b""),
+    ]
     if end.tag not in FORMATS:
         raise ValueError("no time")
-    return float(calendar.timegm(time.strptime(end.content.decode("ascii"), FORMATS[end.tag])))
+    return float(
+        calendar.timegm(
+            time.strptime(end.content.decode("ascii"), FORMATS[end.tag])
+        )
+    )
 
 
 def first(data: bytes) -> Element:
@@ -126,8 +146,14 @@ def of_libvirt(host: Host) -> tuple[Certificate, ...]:
     """Return libvirt's own certificates that have expired or will soon."""
     words = ("head", "--verbose", "--lines=100", "--", *LIBVIRT)
     # They hold no key, and nevertheless only their times leave this function.
-    ends = host.ask(None, *words, despite="No such file or directory", take=expiries_in)
-    return tuple(Certificate("libvirt", end, path=path) for path, end in ends if is_due(end))
+    ends = host.ask(
+        None, *words, despite="No such file or directory", take=expiries_in
+    )
+    return tuple(
+        Certificate("libvirt", end, path=path)
+        for path, end in ends
+        if is_due(end)
+    )
 
 
 def expiries_in(stream: IO[bytes]) -> list[tuple[str, float]]:
@@ -141,7 +167,9 @@ def expiries_in(stream: IO[bytes]) -> list[tuple[str, float]]:
     return found
 
 
-def read(host: Host, components: Iterable[str], peers: NamedPeers) -> tuple[Certificate, ...]:
+def read(
+    host: Host, components: Iterable[str], peers: NamedPeers
+) -> tuple[Certificate, ...]:
     own: tuple[Certificate, ...] = ()
     if "libvirt" in components:
         own = host.attempt("libvirt's certificates", of_libvirt, default=())

@@ -27,26 +27,46 @@ SHARED_FOLDERS = (
     "/etc/kolla",
 )  # fmt: skip
 # The rules for sudo have the same folders in the same order.
-FOLDERS = (*chain.from_iterable(project.configuration for project in PROJECTS), *SHARED_FOLDERS)
+FOLDERS = (
+    *chain.from_iterable(project.configuration for project in PROJECTS),
+    *SHARED_FOLDERS,
+)
 # Databases, keys and such that services write by themselves
 WRITTEN_BY_SERVICES = re.compile(
     r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/"
 )
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api. The rules for sudo have the same pattern.
-WITH_OPTIONS = "|".join(project.name for project in PROJECTS if project.has_options)
+WITH_OPTIONS = "|".join(
+    project.name for project in PROJECTS if project.has_options
+)
 SETTINGS = re.compile(
     rf"/etc/(?:kolla/)?(?P<project>{WITH_OPTIONS})(?:-[a-z-]+)?/"
     r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*/){0,3}[A-Za-z0-9_-][A-Za-z0-9_.-]*\.(?:conf|ini)"
 )
 # Examples and settings of other programs, which are long and name no peer
-NO_SETTINGS = re.compile(r"api-paste|uwsgi|rootwrap|property-protections|glance-(?:cache|manage|scrubber|image)")
+NO_SETTINGS = re.compile(
+    r"api-paste|uwsgi|rootwrap|property-protections|glance-(?:cache|manage|scrubber|image)"
+)
 MOST_FILES = 200
 LONGEST_DIGEST = 12
 # Those that components of several projects use
 SHARED_PACKAGES = ("python3-oslo*", "dnsmasq*", "haproxy")
-PACKAGES = (*chain.from_iterable(project.packages for project in PROJECTS), *SHARED_PACKAGES)
-BY_DPKG = ("dpkg-query", "--show", "--showformat=${Package} ${Version}\\n", *PACKAGES)
-BY_RPM = ("rpm", "--query", "--all", "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n")
+PACKAGES = (
+    *chain.from_iterable(project.packages for project in PROJECTS),
+    *SHARED_PACKAGES,
+)
+BY_DPKG = (
+    "dpkg-query",
+    "--show",
+    "--showformat=${Package} ${Version}\\n",
+    *PACKAGES,
+)
+BY_RPM = (
+    "rpm",
+    "--query",
+    "--all",
+    "--queryformat=%{NAME} %{VERSION}-%{RELEASE}\\n",
+)
 HEADER = re.compile(r"^\[([^\]]+)\]")
 
 
@@ -72,31 +92,59 @@ class Option:
 
 def files(host: Host) -> dict[str, SettingsFile]:
     """Return the files below the folders of settings by their paths."""
-    words = ("find", *FOLDERS, "-maxdepth", "4", "-type", "f", "-printf", "%T@ %m %u:%g %s %p\\n")
+    words = (
+        "find",
+        *FOLDERS,
+        "-maxdepth",
+        "4",
+        "-type",
+        "f",
+        "-printf",
+        "%T@ %m %u:%g %s %p\\n",
+    )
     listed = {}
-    for line in host.ask(None, *words, despite="No such file or directory").splitlines():
+    for line in host.ask(
+        None, *words, despite="No such file or directory"
+    ).splitlines():
         changed, mode, owner, size, path = line.split(" ", 4)
         if not WRITTEN_BY_SERVICES.search(path):
-            listed[path] = SettingsFile(float(changed), f"{mode} {owner}", size == "0")
+            listed[path] = SettingsFile(
+                float(changed), f"{mode} {owner}", size == "0"
+            )
     return listed
 
 
 def projects_of(components: Iterable[str]) -> set[str]:
     """Return the projects whose settings count on a host: packages leave those of others there as well."""
     projects = {component.partition("-")[0] for component in components}
-    clients = {project_of(component) for component in dependents_of("ceph-mon")}
+    clients = {
+        project_of(component) for component in dependents_of("ceph-mon")
+    }
     return projects | ({"ceph"} if projects & clients else set())
 
 
-def settings(host: Host, paths: Iterable[str], projects: set[str]) -> list[Option]:
+def settings(
+    host: Host, paths: Iterable[str], projects: set[str]
+) -> list[Option]:
     """Return each option in files of settings."""
-    chosen = [path for path in sorted(paths) if is_setting_of(path, projects)][:MOST_FILES]
+    chosen = [path for path in sorted(paths) if is_setting_of(path, projects)][
+        :MOST_FILES
+    ]
     if not chosen:
         return []
-    words = ("grep", "--text", "--with-filename", "--regexp=^[^#;]", "--", *chosen)
+    words = (
+        "grep",
+        "--text",
+        "--with-filename",
+        "--regexp=^[^#;]",
+        "--",
+        *chosen,
+    )
     try:
         # The reason why a command failed may be the output that others see, but not of one whose output is taken.
-        return host.ask(None, *words, despite="No such file or directory", take=options_of)
+        return host.ask(
+            None, *words, despite="No such file or directory", take=options_of
+        )
     except UnreadError as exc:
         if exc.output == NO_MATCH:
             return []
@@ -105,7 +153,11 @@ def settings(host: Host, paths: Iterable[str], projects: set[str]) -> list[Optio
 
 def is_setting_of(path: str, projects: set[str]) -> bool:
     match = SETTINGS.fullmatch(path)
-    return match is not None and match.group("project") in projects and not NO_SETTINGS.search(path)
+    return (
+        match is not None
+        and match.group("project") in projects
+        and not NO_SETTINGS.search(path)
+    )
 
 
 def options_of(stream: IO[bytes]) -> list[Option]:
@@ -127,10 +179,18 @@ def options_in(output: str) -> Iterator[Option]:
         file = SETTINGS.fullmatch(path)
         if file and "=" in text and text[:1] not in "#;":
             name, _equals, value = text.partition("=")
-            yield Option(file.group("project"), path, section, name.strip(), value.strip())
+            yield Option(
+                file.group("project"),
+                path,
+                section,
+                name.strip(),
+                value.strip(),
+            )
 
 
-def digests(options: Iterable[Option], salt: str, own: Iterable[str]) -> dict[str, str]:
+def digests(
+    options: Iterable[Option], salt: str, own: Iterable[str]
+) -> dict[str, str]:
     """Return the digest of each option's value. own: names and addresses of this host, which rightly differ."""
     mine = pattern_of(own)
     table: dict[str, str] = {}
@@ -153,7 +213,9 @@ def pattern_of(own: Iterable[str]) -> re.Pattern[str]:
 def packages(host: Host) -> dict[str, str]:
     """Return the version of each package, by the program that this distribution has."""
     try:
-        output = host.ask(None, *BY_DPKG, root=False, despite="no packages found")
+        output = host.ask(
+            None, *BY_DPKG, root=False, despite="no packages found"
+        )
     except UnreadError as exc:
         if exc.kind != "missing":
             raise

@@ -54,7 +54,13 @@ class Transaction:
 def read(host: Host) -> list[OwnReport]:
     """Return who waits for whom; nothing to a user that may not see it."""
     try:
-        output = host.ask("database", "mysql", "--batch", "--skip-column-names", f"--execute={QUERY}")
+        output = host.ask(
+            "database",
+            "mysql",
+            "--batch",
+            "--skip-column-names",
+            f"--execute={QUERY}",
+        )
     except UnreadError as exc:
         if LACKS_RIGHTS.search(exc.output):
             return []
@@ -76,7 +82,9 @@ def certificate(row: Sequence[str]) -> OwnReport | None:
     end = row[-1].strip()
     if len(row) == 1 or not end or ssl.cert_time_to_seconds(end) > time.time():
         return None
-    return OwnReport("database", "alarm", f"its TLS certificate expired on {end}")
+    return OwnReport(
+        "database", "alarm", f"its TLS certificate expired on {end}"
+    )
 
 
 def waiting(row: Sequence[str]) -> OwnReport | None:
@@ -94,12 +102,20 @@ def waiting(row: Sequence[str]) -> OwnReport | None:
 
 
 def count_of(connections: int) -> str:
-    return "1 connection waits" if connections == 1 else f"{connections} connections wait"
+    return (
+        "1 connection waits"
+        if connections == 1
+        else f"{connections} connections wait"
+    )
 
 
 def transaction_of(row: Sequence[str]) -> Transaction:
     _kind, connection, open_s, waits_s = row
-    return Transaction(int(connection), int(open_s), None if waits_s == "NULL" else int(waits_s))
+    return Transaction(
+        int(connection),
+        int(open_s),
+        None if waits_s == "NULL" else int(waits_s),
+    )
 
 
 def blocked(transactions: Sequence[Transaction]) -> OwnReport | None:
@@ -120,7 +136,11 @@ def used_up(row: Sequence[str]) -> OwnReport | None:
     _kind, user, most, used = row
     if int(used) < int(most):
         return None
-    return OwnReport("database", "full", f"user {user} has used all of its {int(most)} connections")
+    return OwnReport(
+        "database",
+        "full",
+        f"user {user} has used all of its {int(most)} connections",
+    )
 
 
 # By the first word of a row

@@ -47,14 +47,18 @@ def examined(
     """
     kept = {}
     for name, found in hosts.items():
-        like = [hosts[peer] for peer in peers_of(name, groups) if peer in hosts]
+        like = [
+            hosts[peer] for peer in peers_of(name, groups) if peer in hosts
+        ]
         kept[name] = Examination(
             reach=found.reach,
             pending=found.pending,
             reports=found.reports,
             exhausted=found.exhausted,
             differences=tuple(differences_of(found, like)[:MOST]),
-            changed=tuple(changed(found.files, offsets[name], reference)[:MOST]),
+            changed=tuple(
+                changed(found.files, offsets[name], reference)[:MOST]
+            ),
             queues=found.queues,
             certificates=found.certificates,
             names=found.names,
@@ -66,15 +70,23 @@ def examined(
 def peers_of(name: str, groups: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the hosts that should be like this one: those with the same groups."""
     own = set(groups[name])
-    return [other for other in groups if other != name and set(groups[other]) == own]
+    return [
+        other
+        for other in groups
+        if other != name and set(groups[other]) == own
+    ]
 
 
-def differences_of(found: RawExamination, like: list[RawExamination]) -> list[Difference]:
+def differences_of(
+    found: RawExamination, like: list[RawExamination]
+) -> list[Difference]:
     differences = []
     for kind, table_of in TABLES:
         # A table that could not be read differs from nothing.
         others = list(filter(None, map(table_of, like)))
-        differences += [Difference(kind, what) for what in unlike(table_of(found), others)]
+        differences += [
+            Difference(kind, what) for what in unlike(table_of(found), others)
+        ]
     return differences
 
 
@@ -103,11 +115,16 @@ def is_unlike(name: str, here: Table, others: list[Table]) -> bool:
     return here.get(name) != value and number > len(others) / 2
 
 
-def changed(files: Mapping[str, SettingsFile], offset: float, reference: Reference) -> list[ChangedFile]:
+def changed(
+    files: Mapping[str, SettingsFile], offset: float, reference: Reference
+) -> list[ChangedFile]:
     """Return the files that were changed since the last run that passed, the latest first."""
     late = []
     for path, file in files.items():
         at = file.changed - offset
         if reference.since < at <= reference.now:
             late.append((at, path))
-    return [ChangedFile(path, round(reference.now - at, 1)) for at, path in sorted(late, reverse=True)]
+    return [
+        ChangedFile(path, round(reference.now - at, 1))
+        for at, path in sorted(late, reverse=True)
+    ]

@@ -34,7 +34,15 @@ from .peer_probes import NamedPeers
 PARTS_AT_ONCE = 8
 VIRT_TYPE = ("nova", "libvirt", "virt_type")
 DATABASE_CLIENTS = dependents_of("database")
-OVN_REMOTE = ("ovs-vsctl", "--timeout=4", "--if-exists", "get", "open", ".", "external-ids:ovn-remote")
+OVN_REMOTE = (
+    "ovs-vsctl",
+    "--timeout=4",
+    "--if-exists",
+    "get",
+    "open",
+    ".",
+    "external-ids:ovn-remote",
+)
 
 
 @dataclass(frozen=True)
@@ -57,16 +65,27 @@ class RawExamination:
     back_ends: tuple[BackEnd, ...] = omitted(())
 
 
-def examine(host: Host, components: set[str], own: Iterable[str], question: Question) -> RawExamination:
+def examine(
+    host: Host, components: set[str], own: Iterable[str], question: Question
+) -> RawExamination:
     """Return the findings of a host. components: those on it. own: its names and addresses."""
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         locks = pool.submit(locks_of, host, components)
         back_ends = pool.submit(balancers.read, host)
         reports = pool.submit(self_reports.read, host, components)
         exhausted = pool.submit(machine.read, host, components, question.since)
-        files = pool.submit(host.attempt, "the files of settings", configuration.files, default={})
-        packages = pool.submit(host.attempt, "the packages", configuration.packages, default={})
-        pending = pool.submit(host.attempt, "the connections", peer_probes.pending, default=())
+        files = pool.submit(
+            host.attempt,
+            "the files of settings",
+            configuration.files,
+            default={},
+        )
+        packages = pool.submit(
+            host.attempt, "the packages", configuration.packages, default={}
+        )
+        pending = pool.submit(
+            host.attempt, "the connections", peer_probes.pending, default=()
+        )
     options = options_of(host, components, files.result())
     peers = peers_of(components, options.all, question.endpoints)
     # These need what the settings name.
@@ -79,12 +98,19 @@ def examine(host: Host, components: set[str], own: Iterable[str], question: Ques
     return RawExamination(
         reach=reach.result(),
         pending=pending.result(),
-        reports=(*reports.result(), *locks.result(), *answer.result().reports, *accelerator.result()),
+        reports=(
+            *reports.result(),
+            *locks.result(),
+            *answer.result().reports,
+            *accelerator.result(),
+        ),
         exhausted=tuple(exhausted.result()),
         files=files.result(),
         packages=packages.result(),
         # Without its settings a host would seem to differ in all of them.
-        digests=configuration.digests(options.all, question.salt, own) if options.of_files else {},
+        digests=configuration.digests(options.all, question.salt, own)
+        if options.of_files
+        else {},
         queues=answer.result().queues,
         certificates=expiring.result(),
         names=names.result(),
@@ -96,24 +122,39 @@ def locks_of(host: Host, components: set[str]) -> list[OwnReport]:
     """Return who waits for whom in the database, where it is on the host."""
     if "database" not in components:
         return []
-    found: list[OwnReport] = host.attempt("the locks of the database", database.read, default=[])
+    found: list[OwnReport] = host.attempt(
+        "the locks of the database", database.read, default=[]
+    )
     return found
 
 
-def answer_of_broker(host: Host, components: set[str], options: Options) -> broker.Answer:
+def answer_of_broker(
+    host: Host, components: set[str], options: Options
+) -> broker.Answer:
     """Return what the broker answers, where it is on the host."""
     if "rabbitmq" not in components:
         return broker.Answer()
     return broker.read(host, broker.accounts_in(options.of_files))
 
 
-def accelerator_of(host: Host, components: set[str], options: Options) -> list[OwnReport]:
+def accelerator_of(
+    host: Host, components: set[str], options: Options
+) -> list[OwnReport]:
     """Return whether the host lacks the accelerator that its settings ask for, where these could be read."""
     if "nova-compute" not in components or not options.of_files:
         return []
-    named = [(option.project, option.section, option.name) for option in options.of_files]
-    kinds = [option.value for option, name in zip(options.of_files, named) if name == VIRT_TYPE]
-    found: list[OwnReport] = host.attempt("the accelerator", machine.accelerator, kinds, default=[])
+    named = [
+        (option.project, option.section, option.name)
+        for option in options.of_files
+    ]
+    kinds = [
+        option.value
+        for option, name in zip(options.of_files, named)
+        if name == VIRT_TYPE
+    ]
+    found: list[OwnReport] = host.attempt(
+        "the accelerator", machine.accelerator, kinds, default=[]
+    )
     return found
 
 
@@ -129,16 +170,24 @@ class Options:
         return [*self.of_files, *self.remotes]
 
 
-def options_of(host: Host, components: set[str], files: Mapping[str, SettingsFile]) -> Options:
+def options_of(
+    host: Host, components: set[str], files: Mapping[str, SettingsFile]
+) -> Options:
     projects = configuration.projects_of(components)
-    options = host.attempt("the settings", configuration.settings, files, projects, default=[])
+    options = host.attempt(
+        "the settings", configuration.settings, files, projects, default=[]
+    )
     remotes: list[Option] = []
     if "ovn-controller" in components:
         remotes = host.attempt("the databases of OVN", ovn_remote, default=[])
     return Options(options, remotes)
 
 
-def peers_of(components: set[str], options: Iterable[Option], endpoints: Iterable[Endpoint]) -> NamedPeers:
+def peers_of(
+    components: set[str],
+    options: Iterable[Option],
+    endpoints: Iterable[Endpoint],
+) -> NamedPeers:
     """Return the peers that the settings and the catalogue name.
 
     A database counts connections that nobody logs in to, and bars a host with many of them until one does. So it is
@@ -146,14 +195,22 @@ def peers_of(components: set[str], options: Iterable[Option], endpoints: Iterabl
     """
     peers = peer_probes.peers_in(options)
     for endpoint in endpoints:
-        for peer in peer_probes.peers_of("", endpoint.url, APIS.get(endpoint.service)):
+        for peer in peer_probes.peers_of(
+            "", endpoint.url, APIS.get(endpoint.service)
+        ):
             peers.setdefault(peer, set()).add("catalogue")
     if components & DATABASE_CLIENTS:
         return peers
-    return {peer: named_by for peer, named_by in peers.items() if peer.component != "database"}
+    return {
+        peer: named_by
+        for peer, named_by in peers.items()
+        if peer.component != "database"
+    }
 
 
 def ovn_remote(host: Host) -> list[Option]:
     """Return a peer that no file names, in the form of an option: Open vSwitch knows the databases of OVN."""
     remote = host.ask("ovs", *OVN_REMOTE).strip()
-    return [Option("ovn", "Open vSwitch", "external-ids", "ovn-remote", remote)]
+    return [
+        Option("ovn", "Open vSwitch", "external-ids", "ovn-remote", remote)
+    ]

@@ -32,7 +32,10 @@ DISK_ERROR = re.compile(
     r"I/O error(?!.*\b(?:fd|sr)\d)|critical medium error|EXT4-fs error|XFS.*(?:error|shutdown)|Remounting filesystem"
 )
 TABLE_FULL = re.compile(r"nf_conntrack: (?:nf_conntrack: )?table full")
-CONNTRACK = ("/proc/sys/net/netfilter/nf_conntrack_count", "/proc/sys/net/netfilter/nf_conntrack_max")
+CONNTRACK = (
+    "/proc/sys/net/netfilter/nf_conntrack_count",
+    "/proc/sys/net/netfilter/nf_conntrack_max",
+)
 # As a share of the table: new connections are dropped at its end, and the count falls again before it is read.
 MOST_CONNECTIONS = 0.98
 # The audit lines of AppArmor and of SELinux, with the program that was denied something
@@ -59,7 +62,9 @@ class Disk:
 
     @property
     def is_full(self) -> bool:
-        return self.size > 0 and self.left <= min(LEAST_SHARE * self.size, LEAST_BYTES)
+        return self.size > 0 and self.left <= min(
+            LEAST_SHARE * self.size, LEAST_BYTES
+        )
 
     @property
     def has_few_inodes(self) -> bool:
@@ -68,15 +73,25 @@ class Disk:
 
 def disks(host: Host) -> list[Exhausted]:
     images = [f"--exclude-type={kind}" for kind in IMAGES]
-    words = ("df", "--local", "--block-size=1", *images, "--output=target,size,avail,itotal,iavail")
-    _header, *lines = host.ask(None, *words, root=False, despite="df: ").splitlines() or [""]
+    words = (
+        "df",
+        "--local",
+        "--block-size=1",
+        *images,
+        "--output=target,size,avail,itotal,iavail",
+    )
+    _header, *lines = host.ask(
+        None, *words, root=False, despite="df: "
+    ).splitlines() or [""]
     findings = []
     for disk in filter(None, map(parse_disk, lines)):
         if disk.is_full:
             text = f"the disk at {disk.target} has {disk.left >> 20} MiB left"
             findings.append(Exhausted("no space", disk.target, text))
         if disk.has_few_inodes:
-            text = f"the disk at {disk.target} has {disk.inodes_left} inodes left"
+            text = (
+                f"the disk at {disk.target} has {disk.inodes_left} inodes left"
+            )
             findings.append(Exhausted("no space", disk.target, text))
     return findings
 
@@ -86,7 +101,9 @@ def parse_disk(line: str) -> Disk | None:
     words = line.split()
     if len(words) != DISK_COLUMNS or words[0].startswith(NO_DISKS):
         return None
-    size, left, inodes, inodes_left = (int(word) if word.isdigit() else 0 for word in words[1:])
+    size, left, inodes, inodes_left = (
+        int(word) if word.isdigit() else 0 for word in words[1:]
+    )
     return Disk(words[0], size, left, inodes, inodes_left)
 
 
@@ -97,13 +114,21 @@ def mounts(host: Host) -> list[Exhausted]:
         device, target, kind, options = line.split()[:4]
         on_disk = device.startswith("/dev/") and kind not in IMAGES
         if on_disk and "ro" in options.split(",") and target in WRITTEN:
-            findings.append(Exhausted("read-only", target, f"the disk at {target} can only be read"))
+            findings.append(
+                Exhausted(
+                    "read-only",
+                    target,
+                    f"the disk at {target} can only be read",
+                )
+            )
     return findings
 
 
 def memory(host: Host) -> list[Exhausted]:
     kib = {}
-    for line in host.ask(None, "cat", "/proc/meminfo", root=False).splitlines():
+    for line in host.ask(
+        None, "cat", "/proc/meminfo", root=False
+    ).splitlines():
         name, colon, value = line.partition(":")
         if colon:
             kib[name] = value.split()[0]
@@ -112,22 +137,49 @@ def memory(host: Host) -> list[Exhausted]:
     huge = int(kib.get("Hugetlb", "0"))
     if left >= min(LEAST_MEMORY * (total - huge), LEAST_MEMORY_KIB):
         return []
-    return [Exhausted("no memory", "memory", f"{left >> 10} MiB of {total >> 10} MiB of memory are left")]
+    return [
+        Exhausted(
+            "no memory",
+            "memory",
+            f"{left >> 10} MiB of {total >> 10} MiB of memory are left",
+        )
+    ]
 
 
 def kernel(host: Host, since: float) -> list[Exhausted]:
     """Return the kernel's errors since a time: killed processes, disks that fail, dropped packets, and denials."""
-    words = ("journalctl", "--no-pager", "--quiet", "--dmesg", "--output=short-unix", f"--since=@{int(since)}")
+    words = (
+        "journalctl",
+        "--no-pager",
+        "--quiet",
+        "--dmesg",
+        "--output=short-unix",
+        f"--since=@{int(since)}",
+    )
     findings = []
     for line in host.ask(None, *words).splitlines():
         killed = KILLED.search(line)
         if killed:
             name = killed.group("name")
-            findings.append(Exhausted("killed", name, f"the kernel has killed {name}: no memory was left"))
+            findings.append(
+                Exhausted(
+                    "killed",
+                    name,
+                    f"the kernel has killed {name}: no memory was left",
+                )
+            )
         elif DISK_ERROR.search(line):
-            findings.append(Exhausted("disk error", "disk", "the kernel reports errors of a disk"))
+            findings.append(
+                Exhausted(
+                    "disk error", "disk", "the kernel reports errors of a disk"
+                )
+            )
         elif TABLE_FULL.search(line):
-            findings.append(full_table("the kernel drops packets: its table of connections is full"))
+            findings.append(
+                full_table(
+                    "the kernel drops packets: its table of connections is full"
+                )
+            )
         denial = DENIED.search(line)
         if denial:
             findings.append(denied(denial))
@@ -138,9 +190,15 @@ def denied(match: re.Match[str]) -> Exhausted:
     """Return that a security module of the kernel keeps a program from something."""
     program = match["by_apparmor"] or match["by_selinux"]
     if match["by_selinux"]:
-        return Exhausted("denied", program, f"SELinux denies {program} to {match['rights']}")
+        return Exhausted(
+            "denied", program, f"SELinux denies {program} to {match['rights']}"
+        )
     what = f" of {match['name']}" if match["name"] else ""
-    return Exhausted("denied", program, f"AppArmor denies {program} the operation {match['operation']}{what}")
+    return Exhausted(
+        "denied",
+        program,
+        f"AppArmor denies {program} the operation {match['operation']}{what}",
+    )
 
 
 def full_table(text: str) -> Exhausted:
@@ -150,13 +208,23 @@ def full_table(text: str) -> Exhausted:
 def connection_tracking(host: Host) -> list[Exhausted]:
     """Return that the kernel's table of connections is full; then it drops the packets of new ones."""
     # A kernel without the table has no such files.
-    output = host.ask(None, "cat", *CONNTRACK, root=False, despite="No such file or directory").split()
+    output = host.ask(
+        None,
+        "cat",
+        *CONNTRACK,
+        root=False,
+        despite="No such file or directory",
+    ).split()
     if not output:
         return []
     used, most = map(int, output)
     if used < MOST_CONNECTIONS * most:
         return []
-    return [full_table(f"the kernel's table of connections is full: {used} of {most}")]
+    return [
+        full_table(
+            f"the kernel's table of connections is full: {used} of {most}"
+        )
+    ]
 
 
 def accelerator(host: Host, kinds: Iterable[str]) -> list[OwnReport]:
@@ -165,13 +233,28 @@ def accelerator(host: Host, kinds: Iterable[str]) -> list[OwnReport]:
     if asked != {"kvm"}:
         return []
     words = ("find", KVM, "-maxdepth", "0", "-printf", "%y")
-    if host.ask(None, *words, root=False, despite="No such file or directory").strip() == "c":
+    if (
+        host.ask(
+            None, *words, root=False, despite="No such file or directory"
+        ).strip()
+        == "c"
+    ):
         return []
-    return [OwnReport("nova-compute", "missing", f"[libvirt] virt_type is kvm, and this host has no {KVM}")]
+    return [
+        OwnReport(
+            "nova-compute",
+            "missing",
+            f"[libvirt] virt_type is kvm, and this host has no {KVM}",
+        )
+    ]
 
 
 def unique(findings: Iterable[Exhausted]) -> list[Exhausted]:
-    return list({(finding.kind, finding.where): finding for finding in findings}.values())
+    return list(
+        {
+            (finding.kind, finding.where): finding for finding in findings
+        }.values()
+    )
 
 
 def programs(host: Host, components: Iterable[str]) -> list[Exhausted]:
@@ -181,13 +264,27 @@ def programs(host: Host, components: Iterable[str]) -> list[Exhausted]:
         names += entry_of(component).starts
     if not names:
         return []
-    words = ("find", *FOLDERS, "-maxdepth", "1", "(", *either(names), ")", "-printf", "%m %s %p\\n")
+    words = (
+        "find",
+        *FOLDERS,
+        "-maxdepth",
+        "1",
+        "(",
+        *either(names),
+        ")",
+        "-printf",
+        "%m %s %p\\n",
+    )
     findings = []
-    for line in host.ask(None, *words, root=False, despite="No such file").splitlines():
+    for line in host.ask(
+        None, *words, root=False, despite="No such file"
+    ).splitlines():
         mode, size, path = line.split(" ", 2)
         if not int(mode, 8) & 0o111 or size == "0":
             text = f"{path} cannot be executed (mode {mode})"
-            findings.append(Exhausted("not executable", path.rpartition("/")[2], text))
+            findings.append(
+                Exhausted("not executable", path.rpartition("/")[2], text)
+            )
     return findings
 
 
@@ -199,12 +296,16 @@ def either(names: Iterable[str]) -> list[str]:
     return words[1:]
 
 
-def read(host: Host, components: Iterable[str], since: float) -> list[Exhausted]:
+def read(
+    host: Host, components: Iterable[str], since: float
+) -> list[Exhausted]:
     return [
         *host.attempt("the disks", disks, default=[]),
         *host.attempt("the mounts", mounts, default=[]),
         *host.attempt("the memory", memory, default=[]),
         *host.attempt("the kernel's errors", kernel, since, default=[]),
-        *host.attempt("the table of connections", connection_tracking, default=[]),
+        *host.attempt(
+            "the table of connections", connection_tracking, default=[]
+        ),
         *host.attempt("the programs", programs, components, default=[]),
     ]

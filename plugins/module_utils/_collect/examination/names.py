@@ -21,11 +21,16 @@ UNKNOWN = "exit status 2"
 
 def read(host: Host, peers: NamedPeers) -> tuple[ResolvedName, ...]:
     """Return what the names of peers mean on a host."""
-    names = sorted({peer.address for peer in peers if is_name(peer.address)})[:MOST]
+    names = sorted({peer.address for peer in peers if is_name(peer.address)})[
+        :MOST
+    ]
     if not names:
         return ()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        asked = [pool.submit(host.attempt, "the address of a peer", resolved, name) for name in names]
+        asked = [
+            pool.submit(host.attempt, "the address of a peer", resolved, name)
+            for name in names
+        ]
     answers = [question.result() for question in asked]
     return tuple(filter(None, answers))
 
@@ -47,7 +52,14 @@ def resolved(host: Host, name: str) -> ResolvedName:
         if exc.output != UNKNOWN:
             raise
         return ResolvedName(name, ())
-    return ResolvedName(name, tuple(unique(line.split()[0] for line in output.splitlines() if line.strip())))
+    return ResolvedName(
+        name,
+        tuple(
+            unique(
+                line.split()[0] for line in output.splitlines() if line.strip()
+            )
+        ),
+    )
 
 
 def unique(words: Iterable[str]) -> list[str]:

@@ -13,7 +13,15 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
-from ..._components.tables import HOST_OPTIONS, PORTS, URL_OPTIONS, URL_PATHS, URL_SCHEMES, component_at, is_encrypted
+from ..._components.tables import (
+    HOST_OPTIONS,
+    PORTS,
+    URL_OPTIONS,
+    URL_PATHS,
+    URL_SCHEMES,
+    component_at,
+    is_encrypted,
+)
 from ..._model.host import PendingConnection, Reach
 from ..commands import Host
 from .configuration import Option
@@ -25,10 +33,18 @@ AT_ONCE = 16
 MOST = 60
 
 # One may stand behind another with no blank between them.
-URL = re.compile(r"\b(?P<scheme>[a-z][a-z0-9]{0,15})(?:\+\w{1,15})?://(?=(?P<rest>\S{1,1000}))", re.IGNORECASE)
-ADDRESS = re.compile(r"(?P<place>\[[^\]\s]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?(?![\w@]|:\S)")
+URL = re.compile(
+    r"\b(?P<scheme>[a-z][a-z0-9]{0,15})(?:\+\w{1,15})?://(?=(?P<rest>\S{1,1000}))",
+    re.IGNORECASE,
+)
+ADDRESS = re.compile(
+    r"(?P<place>\[[^\]\s]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?(?![\w@]|:\S)"
+)
 # ovsdb's way to name a remote, and Ceph's list of monitors
-REMOTE = re.compile(r"\b(?P<way>tcp|ssl|v[12]):(?P<place>\[[0-9a-f:]+\]|[\w.-]+):(?P<port>\d{2,5})\b", re.IGNORECASE)
+REMOTE = re.compile(
+    r"\b(?P<way>tcp|ssl|v[12]):(?P<place>\[[0-9a-f:]+\]|[\w.-]+):(?P<port>\d{2,5})\b",
+    re.IGNORECASE,
+)
 # A list of memcached servers, and a sentence
 PLACE = re.compile(
     r"(?<![\w.:/@-])(?:inet6:)?(?P<place>\[[0-9a-f:]+\]|[A-Za-z][\w.-]*|\d+\.\d+\.\d+\.\d+):(?P<port>\d{2,5})(?![\w@]|\.\d)"
@@ -75,7 +91,10 @@ NamedPeers = dict[Peer, set[str]]
 def peers_in(options: Iterable[Option]) -> NamedPeers:
     """Return the peers that options of settings name."""
     listed = list(options)
-    values = {(option.path, option.section, option.name): option.value for option in listed}
+    values = {
+        (option.path, option.section, option.name): option.value
+        for option in listed
+    }
     peers: NamedPeers = {}
     for option in listed:
         found = peers_of(option.name, option.value)
@@ -93,7 +112,9 @@ def peers_of(option: str, value: str, owner: str | None = None) -> list[Peer]:
     """Return each peer that the value of an option names. owner: the component behind its URLs, where it is known."""
     peers: list[Peer] = []
     for url in URL.finditer(value):
-        peers += peers_of_url(url.group("scheme").lower(), url.group("rest"), option, owner)
+        peers += peers_of_url(
+            url.group("scheme").lower(), url.group("rest"), option, owner
+        )
     for match in REMOTE.finditer(value):
         peers += peers_at(match, encrypted=match.group("way").lower() == "ssl")
     if not peers:
@@ -108,10 +129,19 @@ def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
     if number not in PORTS:
         return []
     component, port = PORTS[number]
-    return [Peer(component, match.group("place").strip("[]"), number, "tls" if encrypted else port.speaks)]
+    return [
+        Peer(
+            component,
+            match.group("place").strip("[]"),
+            number,
+            "tls" if encrypted else port.speaks,
+        )
+    ]
 
 
-def peers_of_url(scheme: str, rest: str, option: str = "", owner: str | None = None) -> list[Peer]:
+def peers_of_url(
+    scheme: str, rest: str, option: str = "", owner: str | None = None
+) -> list[Peer]:
     """Return the peers that a URL names. rest: what stands behind its scheme."""
     known = spoken_by(scheme)
     if known is None:
@@ -130,7 +160,11 @@ def peers_of_url(scheme: str, rest: str, option: str = "", owner: str | None = N
         place, port = address
         named = component or owner or component_behind(option, path, port)
         if named:
-            peers.append(Peer(named, place, port, "tls" if is_encrypted(port) else spoken))
+            peers.append(
+                Peer(
+                    named, place, port, "tls" if is_encrypted(port) else spoken
+                )
+            )
     return peers
 
 
@@ -151,7 +185,11 @@ def spoken_by(scheme: str) -> tuple[str | None, int, str] | None:
 
 def component_behind(option: str, path: list[str], port: int) -> str | None:
     """Return the component behind a URL of HTTP, by the option that names it, its path or its port."""
-    return URL_OPTIONS.get(option) or URL_PATHS.get("".join(path[:1])) or component_at(port)
+    return (
+        URL_OPTIONS.get(option)
+        or URL_PATHS.get("".join(path[:1]))
+        or component_at(port)
+    )
 
 
 def address_of(text: str, usual: int) -> tuple[str, int] | None:
@@ -160,18 +198,29 @@ def address_of(text: str, usual: int) -> tuple[str, int] | None:
     if match is None:
         return None
     port = int(match.group("port") or usual)
-    return (match.group("place").strip("[]"), port) if 0 < port <= HIGHEST_PORT else None
+    return (
+        (match.group("place").strip("[]"), port)
+        if 0 < port <= HIGHEST_PORT
+        else None
+    )
 
 
 def probes(peers: NamedPeers) -> tuple[Reach, ...]:
     """Return how each peer answers from here: all are asked in parallel."""
     listed = sorted(peers, key=str)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        answers = list(pool.map(lambda peer: probe(peer.address, peer.port, peer.spoken), listed))
+        answers = list(
+            pool.map(
+                lambda peer: probe(peer.address, peer.port, peer.spoken),
+                listed,
+            )
+        )
     reach = []
     for peer, how in zip(listed, answers):
         named_by = tuple(sorted(peers[peer]))
-        reach.append(Reach(peer.component, peer.address, peer.port, how, named_by))
+        reach.append(
+            Reach(peer.component, peer.address, peer.port, how, named_by)
+        )
     return tuple(reach)
 
 
@@ -187,14 +236,23 @@ def probe(address: str, port: int, spoken: str) -> str:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
         # A certificate of an authority that only the services know is not wrong for that.
-        return OPEN if OWN_AUTHORITY.search(exc.verify_message) else exc.verify_message
+        return (
+            OPEN
+            if OWN_AUTHORITY.search(exc.verify_message)
+            else exc.verify_message
+        )
     # The second is of names that cannot even be asked for.
     except (socket.gaierror, ValueError):
         return "no such name"
     except ConnectionRefusedError:
         return "refused"
     # Python 3.11 calls the end of a connection either, by the moment.
-    except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError, ssl.SSLZeroReturnError):
+    except (
+        ConnectionResetError,
+        BrokenPipeError,
+        ssl.SSLEOFError,
+        ssl.SSLZeroReturnError,
+    ):
         return "closed"
     except OSError as exc:
         return (exc.strerror or type(exc).__name__).lower()
@@ -204,12 +262,16 @@ def first_word(link: socket.socket, address: str, spoken: str) -> str:
     """Return how a peer goes on that has accepted a connection."""
     try:
         if spoken == "https":
-            with ssl.create_default_context().wrap_socket(link, server_hostname=address) as secured:
+            with ssl.create_default_context().wrap_socket(
+                link, server_hostname=address
+            ) as secured:
                 return first_word(secured, address, "http")
         if spoken not in GREETINGS:
             return OPEN
         # A balancer may choose the service by the name that it is asked for.
-        link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
+        link.sendall(
+            GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna"))
+        )
         return meaning(link.recv(LONGEST_ANSWER), spoken)
     except socket.timeout:
         return "mute"
@@ -230,10 +292,21 @@ def meaning(answer: bytes, spoken: str) -> str:
 
 def pending(host: Host) -> tuple[PendingConnection, ...]:
     """Return connections that have no answer yet: the kernel knows them, of any service."""
-    words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "syn-sent")
+    words = (
+        "ss",
+        "--no-header",
+        "--tcp",
+        "--numeric",
+        "--processes",
+        "state",
+        "syn-sent",
+    )
     waiting = map(connection_in, host.ask(None, *words).splitlines())
     found = sorted(set(filter(None, waiting)))
-    return tuple(PendingConnection(program, address, port, component_at(port)) for program, address, port in found)
+    return tuple(
+        PendingConnection(program, address, port, component_at(port))
+        for program, address, port in found
+    )
 
 
 def connection_in(line: str) -> tuple[str, str, int] | None:

@@ -35,9 +35,15 @@ QUERY = (
 
 def broker(host: Host) -> list[OwnReport]:
     """Return alarms and maintenance, which keep publishers back."""
-    status = json.loads(host.ask("queue", "rabbitmq-diagnostics", "status", "--formatter", "json"))
+    status = json.loads(
+        host.ask(
+            "queue", "rabbitmq-diagnostics", "status", "--formatter", "json"
+        )
+    )
     alarms = map(name_of, status.get("alarms") or [])
-    reports = [OwnReport("rabbitmq", "alarm", f"alarm: {name}") for name in alarms]
+    reports = [
+        OwnReport("rabbitmq", "alarm", f"alarm: {name}") for name in alarms
+    ]
     if status.get("is_under_maintenance"):
         reports.append(OwnReport("rabbitmq", "alarm", "under maintenance"))
     return reports
@@ -46,13 +52,21 @@ def broker(host: Host) -> list[OwnReport]:
 def name_of(alarm: Any) -> str:
     """Return memory_alarm, or the resource of an alarm that is described as a whole."""
     if isinstance(alarm, dict):
-        return str(alarm.get("resource") or alarm.get("type") or "resource_limit")
+        return str(
+            alarm.get("resource") or alarm.get("type") or "resource_limit"
+        )
     return " ".join(map(str, alarm)) if isinstance(alarm, list) else str(alarm)
 
 
 def database(host: Host) -> list[OwnReport]:
     try:
-        output = host.ask("database", "mysql", "--batch", "--skip-column-names", f"--execute={QUERY}")
+        output = host.ask(
+            "database",
+            "mysql",
+            "--batch",
+            "--skip-column-names",
+            f"--execute={QUERY}",
+        )
     except UnreadError as exc:
         if "Too many connections" not in exc.output:
             raise
@@ -73,7 +87,9 @@ def reports_of_database(values: dict[str, str]) -> list[OwnReport]:
     most = values["max_connections"]
     left = int(most) - int(values["threads_connected"])
     if left < FEW:
-        reports.append(OwnReport("database", "full", f"{left} of {most} connections left"))
+        reports.append(
+            OwnReport("database", "full", f"{left} of {most} connections left")
+        )
     cluster = (values.get("wsrep_ready"), values.get("wsrep_cluster_status"))
     if values.get("wsrep_on") == "on" and cluster != ("on", "primary"):
         text = "not part of the cluster's primary component"
@@ -90,7 +106,9 @@ def switch(host: Host) -> list[OwnReport]:
     reports = []
     for name, _error, ids in json.loads(host.ask("ovs", *INTERFACES))["data"]:
         if not is_of_guest(ids):
-            reports.append(OwnReport("ovsdb", "error", f"cannot create interface {name}"))
+            reports.append(
+                OwnReport("ovsdb", "error", f"cannot create interface {name}")
+            )
     return reports
 
 
@@ -124,5 +142,7 @@ def read(host: Host, components: Container[str]) -> list[OwnReport]:
     reports: list[OwnReport] = []
     for component, reader in READERS:
         if component in components:
-            reports += host.attempt(f"the state of {component}", reader, default=[])
+            reports += host.attempt(
+                f"the state of {component}", reader, default=[]
+            )
     return reports

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Optional
 
 from ..._model.codec import Key, from_json
-from ..._model.facts import Ceph, CephHealth, ExistingImage, Image, ObjectPlace, OriginImage
+from ..._model.facts import (
+    Ceph,
+    CephHealth,
+    ExistingImage,
+    Image,
+    ObjectPlace,
+    OriginImage,
+)
 from ..commands import Host, UnreadError
 
 USERS = ["admin", "cinder", "nova", "openstack"]
@@ -24,7 +31,10 @@ ABSENT = re.compile(r"error opening (image|pool) .*No such file or directory")
 
 
 def read(
-    host: Host, images: Iterable[tuple[str, str]], users: Sequence[str], origin: tuple[str, str] | None = None
+    host: Host,
+    images: Iterable[tuple[str, str]],
+    users: Sequence[str],
+    origin: tuple[str, str] | None = None,
 ) -> Ceph:
     """Return the cluster's health, its OSDs, and the parent, watchers and place of each image (pool, name).
 
@@ -42,7 +52,9 @@ def read(
     )
 
 
-def images_of(host: Host, user: str, images: Iterable[tuple[str, str]]) -> tuple[Image, ...]:
+def images_of(
+    host: Host, user: str, images: Iterable[tuple[str, str]]
+) -> tuple[Image, ...]:
     described = []
     for pool, name in images:
         described.append(image_of(host, user, pool, name))
@@ -105,12 +117,28 @@ NO_IMAGE = ImageInfo(id="", size=0, features=())
 
 
 def ask(host: Host, user: str, program: str, *words: str) -> Any:
-    return json.loads(host.ask("ceph", program, "--conf", CONFIGURATION, "--id", user, *words, "--format", "json"))
+    return json.loads(
+        host.ask(
+            "ceph",
+            program,
+            "--conf",
+            CONFIGURATION,
+            "--id",
+            user,
+            *words,
+            "--format",
+            "json",
+        )
+    )
 
 
 def health_of(host: Host, user: str) -> CephHealth:
     health = ask(host, user, "ceph", "health")
-    checks = {name: check["summary"]["message"] for name, check in health["checks"].items() if not check.get("muted")}
+    checks = {
+        name: check["summary"]["message"]
+        for name, check in health["checks"].items()
+        if not check.get("muted")
+    }
     return CephHealth(health["status"], checks)
 
 
@@ -118,7 +146,11 @@ def osds_of(host: Host, user: str) -> dict[str, bool]:
     """Return whether each OSD is up."""
     dump = ask(host, user, "ceph", "osd", "dump")
     osds = [from_json(Osd, osd, "the OSD") for osd in dump["osds"]]
-    return {str(osd.number): bool(osd.is_up) for osd in osds if osd.is_up or osd.is_in}
+    return {
+        str(osd.number): bool(osd.is_up)
+        for osd in osds
+        if osd.is_up or osd.is_in
+    }
 
 
 def image_of(host: Host, user: str, pool: str, name: str) -> Image:
@@ -133,9 +165,19 @@ def image_of(host: Host, user: str, pool: str, name: str) -> Image:
         features=info.features,
         created=info.created,
         parent=str(info.parent) if info.parent else None,
-        watchers=host.attempt(f"the watchers of {pool}/{name}", watchers_of, user, pool, name),
-        snapshots=host.attempt(f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name),
-        header=host.attempt(f"the place of {pool}/{name}", place_of, user, pool, f"rbd_header.{info.id}"),
+        watchers=host.attempt(
+            f"the watchers of {pool}/{name}", watchers_of, user, pool, name
+        ),
+        snapshots=host.attempt(
+            f"the snapshots of {pool}/{name}", snapshots_of, user, pool, name
+        ),
+        header=host.attempt(
+            f"the place of {pool}/{name}",
+            place_of,
+            user,
+            pool,
+            f"rbd_header.{info.id}",
+        ),
     )
 
 
@@ -143,15 +185,23 @@ def origin_of(host: Host, user: str, pool: str, name: str) -> OriginImage:
     """Return whether an image of Glance is there, and its snapshots, which disks are cloned from."""
     info = host.attempt(f"the origin {pool}/{name}", info_of, user, pool, name)
     if info is None or info is NO_IMAGE:
-        return OriginImage(pool, name, exists=None if info is None else False, snapshots=())
-    snapshots = host.attempt(f"the origin {pool}/{name}", snapshots_of, user, pool, name)
+        return OriginImage(
+            pool, name, exists=None if info is None else False, snapshots=()
+        )
+    snapshots = host.attempt(
+        f"the origin {pool}/{name}", snapshots_of, user, pool, name
+    )
     return OriginImage(pool, name, exists=True, snapshots=snapshots)
 
 
 def info_of(host: Host, user: str, pool: str, name: str) -> ImageInfo:
     """Return the answer of rbd info; NO_IMAGE if the image does not exist."""
     try:
-        return from_json(ImageInfo, ask(host, user, "rbd", "info", f"{pool}/{name}"), "the image")
+        return from_json(
+            ImageInfo,
+            ask(host, user, "rbd", "info", f"{pool}/{name}"),
+            "the image",
+        )
     except UnreadError as exc:
         # The message about a missing keyring ends in the same words.
         if exc.kind == "failed" and ABSENT.search(exc.output):
@@ -159,15 +209,24 @@ def info_of(host: Host, user: str, pool: str, name: str) -> ImageInfo:
         raise
 
 
-def watchers_of(host: Host, user: str, pool: str, name: str) -> tuple[str, ...]:
+def watchers_of(
+    host: Host, user: str, pool: str, name: str
+) -> tuple[str, ...]:
     """Return the addresses of the clients that have the image open."""
     watchers = ask(host, user, "rbd", "status", f"{pool}/{name}")["watchers"]
     listed = watchers.values() if isinstance(watchers, dict) else watchers
-    return tuple(watcher["address"].rpartition(":")[0].strip("[]") for watcher in listed)
+    return tuple(
+        watcher["address"].rpartition(":")[0].strip("[]") for watcher in listed
+    )
 
 
-def snapshots_of(host: Host, user: str, pool: str, name: str) -> tuple[str, ...]:
-    return tuple(snapshot["name"] for snapshot in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}"))
+def snapshots_of(
+    host: Host, user: str, pool: str, name: str
+) -> tuple[str, ...]:
+    return tuple(
+        snapshot["name"]
+        for snapshot in ask(host, user, "rbd", "snap", "ls", f"{pool}/{name}")
+    )
 
 
 def place_of(host: Host, user: str, pool: str, name: str) -> ObjectPlace:

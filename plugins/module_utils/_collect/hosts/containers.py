@@ -24,7 +24,13 @@ from .units import WELL
 COLUMNS = r"{{.Names}}\t{{.State}}\t{{.Status}}"
 UNHEALTHY = "unhealthy"
 # The states of the engines, as those of units
-STATES = {"exited": "stopped", "created": "stopped", "dead": "failed", "restarting": "failed", "initialized": "stopped"}
+STATES = {
+    "exited": "stopped",
+    "created": "stopped",
+    "dead": "failed",
+    "restarting": "failed",
+    "initialized": "stopped",
+}
 
 
 @dataclass(frozen=True)
@@ -53,17 +59,25 @@ class Engine:
     def component_of(self, container: str) -> str | None:
         """Return the component of a container that is no unit."""
         for kind in self.others:
-            if any(fnmatch.fnmatchcase(container, name) for name in kind.names):
+            if any(
+                fnmatch.fnmatchcase(container, name) for name in kind.names
+            ):
                 return kind.component
         return None
 
 
-def read(host: Host, platform: Mapping[str, object] | None, services: Sequence[ServiceUnit]) -> tuple[ServiceUnit, ...]:
+def read(
+    host: Host,
+    platform: Mapping[str, object] | None,
+    services: Sequence[ServiceUnit],
+) -> tuple[ServiceUnit, ...]:
     """Return services with what the engine says of their containers, and the containers that are no units."""
     if not platform:
         return tuple(services)
     engine = from_json(Engine, platform, "containers")
-    output = host.ask(None, engine.engine, "ps", "--all", "--no-trunc", "--format", COLUMNS)
+    output = host.ask(
+        None, engine.engine, "ps", "--all", "--no-trunc", "--format", COLUMNS
+    )
     states = dict(listed(output))
     units = [with_container(service, engine, states) for service in services]
     return (*units, *others(engine, states))
@@ -74,15 +88,22 @@ def listed(output: str) -> Iterable[tuple[str, str]]:
     for line in output.splitlines():
         name, _tab, columns = line.partition("\t")
         state, _tab, status = columns.lower().partition("\t")
-        yield name, UNHEALTHY if UNHEALTHY in status else STATES.get(state, state)
+        yield (
+            name,
+            UNHEALTHY if UNHEALTHY in status else STATES.get(state, state),
+        )
 
 
-def with_container(service: ServiceUnit, engine: Engine, states: Mapping[str, str]) -> ServiceUnit:
+def with_container(
+    service: ServiceUnit, engine: Engine, states: Mapping[str, str]
+) -> ServiceUnit:
     """Return a service whose unit runs in the state of its container, which the unit does not know."""
     container = engine.container_of(service.unit)
     if container is None:
         return service
-    named = dataclasses.replace(service, container=container, engine=engine.engine)
+    named = dataclasses.replace(
+        service, container=container, engine=engine.engine
+    )
     state = states.get(container)
     if service.state != WELL or state in (WELL, None, ""):
         return named
@@ -96,6 +117,15 @@ def others(engine: Engine, states: Mapping[str, str]) -> list[ServiceUnit]:
     for name, state in sorted(states.items()):
         component = engine.component_of(name)
         if component is not None:
-            unit = ServiceUnit(component, name, state, None, None, 0, container=name, engine=engine.engine)
+            unit = ServiceUnit(
+                component,
+                name,
+                state,
+                None,
+                None,
+                0,
+                container=name,
+                engine=engine.engine,
+            )
             found.append(unit)
     return found

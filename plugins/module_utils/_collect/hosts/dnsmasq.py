@@ -10,7 +10,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from ..._model.facts import Dhcp, DhcpMessage, DhcpReservation, DnsmasqProcess, Lease
+from ..._model.facts import (
+    Dhcp,
+    DhcpMessage,
+    DhcpReservation,
+    DnsmasqProcess,
+    Lease,
+)
 from ..commands import Host, UnreadError, processes
 from ..logs import matching_lines
 from ..logs.matching_lines import LogSources, MatchingLine
@@ -19,8 +25,13 @@ T = TypeVar("T")
 E = TypeVar("E", DhcpReservation, Lease)
 
 STATES = ["/var/lib/neutron/dhcp", "/opt/stack/data/neutron/dhcp"]
-SOURCES = {"journals": ["dnsmasq-dhcp"], "files": ["/var/log/neutron/dnsmasq.log"]}
-TALK = re.compile(r"\bDHCP(?P<kind>[A-Z]+)\(\S+\)(?: (?P<address>[0-9a-f.:]+))? (?P<mac>[0-9a-f:]{17})")
+SOURCES = {
+    "journals": ["dnsmasq-dhcp"],
+    "files": ["/var/log/neutron/dnsmasq.log"],
+}
+TALK = re.compile(
+    r"\bDHCP(?P<kind>[A-Z]+)\(\S+\)(?: (?P<address>[0-9a-f.:]+))? (?P<mac>[0-9a-f:]{17})"
+)
 ADDRESS = re.compile(r"\[[0-9a-f:]+\]|\d+(\.\d+){3}")
 # The expiry, MAC, address, name and client id
 LEASE_FIELDS = 5
@@ -35,14 +46,35 @@ def read(
     sources: LogSources | None = None,
 ) -> Dhcp:
     """Return the lines of a MAC in the agent's files for a network, the dnsmasq processes, and their messages to it."""
-    running = host.attempt("the processes of dnsmasq", dnsmasqs_of, network, default=())
-    directory = host.attempt("the state of the DHCP agent", directory_of, network, states or STATES)
+    running = host.attempt(
+        "the processes of dnsmasq", dnsmasqs_of, network, default=()
+    )
+    directory = host.attempt(
+        "the state of the DHCP agent", directory_of, network, states or STATES
+    )
     if directory is None:
         return Dhcp(directory, running)
-    reservations = host.attempt("the file host of dnsmasq", content_of, f"{directory}/host", parse_hosts)
-    options = host.attempt("the file opts of dnsmasq", content_of, f"{directory}/opts", str.splitlines)
-    leases = host.attempt("the file leases of dnsmasq", content_of, f"{directory}/leases", parse_leases)
-    lines = host.attempt("the log of dnsmasq", log_of, sources or SOURCES, mac, since)
+    reservations = host.attempt(
+        "the file host of dnsmasq",
+        content_of,
+        f"{directory}/host",
+        parse_hosts,
+    )
+    options = host.attempt(
+        "the file opts of dnsmasq",
+        content_of,
+        f"{directory}/opts",
+        str.splitlines,
+    )
+    leases = host.attempt(
+        "the file leases of dnsmasq",
+        content_of,
+        f"{directory}/leases",
+        parse_leases,
+    )
+    lines = host.attempt(
+        "the log of dnsmasq", log_of, sources or SOURCES, mac, since
+    )
     return Dhcp(
         directory,
         running,
@@ -60,7 +92,9 @@ def of_mac(entries: list[E] | None, mac: str) -> tuple[E, ...] | None:
     return tuple(entry for entry in entries if entry.mac == mac)
 
 
-def directory_of(host: Host, network: str, states: Sequence[str]) -> str | None:
+def directory_of(
+    host: Host, network: str, states: Sequence[str]
+) -> str | None:
     """Return the agent's directory for a network; None if this host has none."""
     for state in states:
         try:
@@ -82,11 +116,15 @@ def dnsmasqs_of(host: Host, network: str) -> tuple[DnsmasqProcess, ...]:
     return tuple(running)
 
 
-def content_of(host: Host, path: str, parse: Callable[[str], list[T]]) -> list[T]:
+def content_of(
+    host: Host, path: str, parse: Callable[[str], list[T]]
+) -> list[T]:
     return parse(host.ask("dhcp", "cat", path))
 
 
-def log_of(host: Host, sources: LogSources, mac: str, since: float) -> list[MatchingLine] | None:
+def log_of(
+    host: Host, sources: LogSources, mac: str, since: float
+) -> list[MatchingLine] | None:
     return matching_lines.read(host, "dhcp", sources, mac, since)
 
 
@@ -95,14 +133,20 @@ def parse_hosts(text: str) -> list[DhcpReservation]:
     hosts = []
     for line in text.splitlines():
         mac, *words = line.split(",")
-        addresses = [word.strip("[]") for word in words if ADDRESS.fullmatch(word)]
+        addresses = [
+            word.strip("[]") for word in words if ADDRESS.fullmatch(word)
+        ]
         hosts.append(DhcpReservation(mac, addresses[0] if addresses else None))
     return hosts
 
 
 def parse_leases(text: str) -> list[Lease]:
     lines = map(str.split, text.splitlines())
-    return [Lease(int(words[0]), words[1], words[2].strip("[]")) for words in lines if len(words) == LEASE_FIELDS]
+    return [
+        Lease(int(words[0]), words[1], words[2].strip("[]"))
+        for words in lines
+        if len(words) == LEASE_FIELDS
+    ]
 
 
 def parse_talk(lines: list[MatchingLine], mac: str) -> tuple[DhcpMessage, ...]:
@@ -110,5 +154,11 @@ def parse_talk(lines: list[MatchingLine], mac: str) -> tuple[DhcpMessage, ...]:
     for line in lines:
         match = TALK.search(line.text)
         if match and match.group("mac") == mac:
-            messages.append(DhcpMessage(**match.groupdict(), at=line.at, resolution_s=line.resolution_s))
+            messages.append(
+                DhcpMessage(
+                    **match.groupdict(),
+                    at=line.at,
+                    resolution_s=line.resolution_s,
+                )
+            )
     return tuple(messages)

@@ -10,7 +10,13 @@ import dataclasses
 import re
 import xml.etree.ElementTree as ET
 
-from ..._model.facts import Disk, Domain, DomainInterface, DomainProcess, DomainState
+from ..._model.facts import (
+    Disk,
+    Domain,
+    DomainInterface,
+    DomainProcess,
+    DomainState,
+)
 from ..commands import Host, UnreadError, processes
 
 VIRSH = ("virsh", "--connect", "qemu:///system", "--readonly")
@@ -56,19 +62,26 @@ def state_of(host: Host, uuid: str) -> DomainState:
 
 def secrets_of(host: Host) -> tuple[str, ...]:
     lines = host.ask("libvirt", *VIRSH, "secret-list").splitlines()
-    return tuple(line.split()[0] for line in lines[TABLE_HEADER:] if line.strip())
+    return tuple(
+        line.split()[0] for line in lines[TABLE_HEADER:] if line.strip()
+    )
 
 
 def parse_domain(text: str) -> Domain:
     root = ET.fromstring(text)
     memory = required(root, "memory")
     disks = [parse_disk(disk) for disk in root.findall("devices/disk")]
-    interfaces = [parse_interface(interface) for interface in root.findall("devices/interface")]
+    interfaces = [
+        parse_interface(interface)
+        for interface in root.findall("devices/interface")
+    ]
     return Domain(
         uuid=root.findtext("uuid"),
         name=root.findtext("name"),
         vcpus=int(required(root, "vcpu").text or ""),
-        memory_mib=int(memory.text or "") * KIB_PER_UNIT[memory.get("unit", "KiB")] // 1024,
+        memory_mib=int(memory.text or "")
+        * KIB_PER_UNIT[memory.get("unit", "KiB")]
+        // 1024,
         disks=tuple(disks),
         interfaces=tuple(interfaces),
     )
@@ -96,7 +109,10 @@ def parse_disk(disk: ET.Element) -> Disk:
         serial=disk.findtext("serial"),
         protocol=source.get("protocol"),
         source=source.get("name") or source.get("file") or source.get("dev"),
-        monitors=tuple(f"{monitor.get('name')}:{monitor.get('port')}" for monitor in source.findall("host")),
+        monitors=tuple(
+            f"{monitor.get('name')}:{monitor.get('port')}"
+            for monitor in source.findall("host")
+        ),
         user=attribute(disk, ".//auth", "username"),
         secret=attribute(disk, ".//auth/secret", "uuid"),
     )
@@ -116,14 +132,23 @@ def parse_interface(interface: ET.Element) -> DomainInterface:
 
 def process_of(host: Host, uuid: str) -> DomainProcess | None:
     """Return the emulator, with its start and its connections to monitors and OSDs."""
-    emulators = [number for number, words in processes(host, "libvirt", f"uuid {uuid}") if "qemu" in words[0]]
+    emulators = [
+        number
+        for number, words in processes(host, "libvirt", f"uuid {uuid}")
+        if "qemu" in words[0]
+    ]
     if not emulators:
         return None
     number = emulators[0]
     return DomainProcess(
         pid=number,
         started=host.attempt("the start of the process", started_at, number),
-        connections=host.attempt("the connections of the process", connections_of, number, default=()),
+        connections=host.attempt(
+            "the connections of the process",
+            connections_of,
+            number,
+            default=(),
+        ),
     )
 
 
@@ -131,13 +156,19 @@ def started_at(host: Host, number: int) -> float:
     """Return seconds since the epoch, to the hundredth: the host's boot time plus the ticks since then."""
     stat = host.ask("libvirt", "cat", f"/proc/{number}/stat", root=False)
     ticks = int(stat.rpartition(")")[2].split()[START_FIELD])
-    booted = BOOT_TIME.search(host.ask("libvirt", "cat", "/proc/stat", root=False))
+    booted = BOOT_TIME.search(
+        host.ask("libvirt", "cat", "/proc/stat", root=False)
+    )
     if booted is None:
         raise LookupError("/proc/stat has no btime")
     return int(booted[1]) + ticks / TICKS_PER_SECOND
 
 
 def connections_of(host: Host, number: int) -> tuple[str, ...]:
-    lines = host.ask("libvirt", "ss", "--no-header", "--tcp", "--numeric", "--processes").splitlines()
-    matches = map(PEER.match, (line for line in lines if f"pid={number}," in line))
+    lines = host.ask(
+        "libvirt", "ss", "--no-header", "--tcp", "--numeric", "--processes"
+    ).splitlines()
+    matches = map(
+        PEER.match, (line for line in lines if f"pid={number}," in line)
+    )
     return tuple(sorted({match.group("peer") for match in matches if match}))

@@ -16,7 +16,10 @@ from ..commands import Host, processes
 from ..logs import matching_lines
 from ..logs.matching_lines import LogSources, MatchingLine
 
-SOURCES: LogSources = {"journals": ["haproxy-metadata-proxy-{owner}"], "files": []}
+SOURCES: LogSources = {
+    "journals": ["haproxy-metadata-proxy-{owner}"],
+    "files": [],
+}
 # The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
 MAPPED = "::ffff:"
 REQUEST = re.compile(
@@ -26,16 +29,33 @@ REQUEST = re.compile(
 
 
 def read(
-    host: Host, owners: Iterable[str], address: str, since: float, sources: LogSources | None = None
+    host: Host,
+    owners: Iterable[str],
+    address: str,
+    since: float,
+    sources: LogSources | None = None,
 ) -> tuple[MetadataProxy, ...]:
     """Return each owner's proxy with the requests of an address. An owner is a network or a router."""
-    return tuple(proxy_of(host, owner, address, since, sources or SOURCES) for owner in owners)
+    return tuple(
+        proxy_of(host, owner, address, since, sources or SOURCES)
+        for owner in owners
+    )
 
 
-def proxy_of(host: Host, owner: str, address: str, since: float, sources: LogSources) -> MetadataProxy:
+def proxy_of(
+    host: Host, owner: str, address: str, since: float, sources: LogSources
+) -> MetadataProxy:
     running = host.attempt("the processes of haproxy", haproxies_of, owner)
-    lines = host.attempt("the log of the metadata proxy", log_of, of_owner(sources, owner), address, since)
-    return MetadataProxy(owner, running, None if lines is None else requests_in(lines, address))
+    lines = host.attempt(
+        "the log of the metadata proxy",
+        log_of,
+        of_owner(sources, owner),
+        address,
+        since,
+    )
+    return MetadataProxy(
+        owner, running, None if lines is None else requests_in(lines, address)
+    )
 
 
 def of_owner(sources: LogSources, owner: str) -> LogSources:
@@ -47,14 +67,22 @@ def of_owner(sources: LogSources, owner: str) -> LogSources:
 
 def haproxies_of(host: Host, owner: str) -> tuple[int, ...]:
     running = processes(host, "metadata", f"/{owner}.conf")
-    return tuple(pid for pid, words in running if words[0].rpartition("/")[2] == "haproxy")
+    return tuple(
+        pid
+        for pid, words in running
+        if words[0].rpartition("/")[2] == "haproxy"
+    )
 
 
-def log_of(host: Host, sources: LogSources, address: str, since: float) -> list[MatchingLine] | None:
+def log_of(
+    host: Host, sources: LogSources, address: str, since: float
+) -> list[MatchingLine] | None:
     return matching_lines.read(host, "metadata", sources, f"{address}:", since)
 
 
-def requests_in(lines: Iterable[MatchingLine], address: str) -> tuple[ProxiedRequest, ...]:
+def requests_in(
+    lines: Iterable[MatchingLine], address: str
+) -> tuple[ProxiedRequest, ...]:
     requests = [parse_request(line, address) for line in lines]
     return tuple(filter(None, requests))
 
@@ -79,12 +107,23 @@ def telling(requests: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
     One that has it may have none of what else it asks for, such as user data; what it was given before is missing.
     """
-    given = {request.get("path") for request in requests if request["status"] == HTTPStatus.OK}
+    given = {
+        request.get("path")
+        for request in requests
+        if request["status"] == HTTPStatus.OK
+    }
     if not given:
         return list(requests)
-    return [request for request in requests if not is_never_there(request, given)]
+    return [
+        request for request in requests if not is_never_there(request, given)
+    ]
 
 
-def is_never_there(request: Mapping[str, Any], given: Container[str | None]) -> bool:
+def is_never_there(
+    request: Mapping[str, Any], given: Container[str | None]
+) -> bool:
     """Return whether a guest that has its metadata asked for what does not exist. given: the paths that it has."""
-    return request["status"] == HTTPStatus.NOT_FOUND and request.get("path") not in given
+    return (
+        request["status"] == HTTPStatus.NOT_FOUND
+        and request.get("path") not in given
+    )

@@ -22,7 +22,9 @@ AGE = re.compile(r"\bduration=([\d.]+)s")
 
 def read(host: Host, port: str) -> SwitchInterface | None:
     """Return the interface of a Neutron port; None if this host has none."""
-    interface = host.attempt("the interface in Open vSwitch", interface_of, port)
+    interface = host.attempt(
+        "the interface in Open vSwitch", interface_of, port
+    )
     if interface is None:
         return None
     bridge = host.attempt("the interface's bridge", bridge_of, interface.name)
@@ -54,7 +56,14 @@ class PortRow:
 
 def interface_of(host: Host, port: str) -> SwitchInterface | None:
     condition = f"external_ids:iface-id={port}"
-    words = ("ovs-vsctl", "--format=json", columns_of(InterfaceRow), "find", "Interface", condition)
+    words = (
+        "ovs-vsctl",
+        "--format=json",
+        columns_of(InterfaceRow),
+        "find",
+        "Interface",
+        condition,
+    )
     interfaces = rows(host.ask("ovs", *words), InterfaceRow)
     if not interfaces:
         return None
@@ -77,7 +86,14 @@ def bridge_of(host: Host, name: str) -> str:
 
 
 def tag_of(host: Host, name: str) -> int | None:
-    words = ("ovs-vsctl", "--format=json", columns_of(PortRow), "find", "Port", f"name={name}")
+    words = (
+        "ovs-vsctl",
+        "--format=json",
+        columns_of(PortRow),
+        "find",
+        "Port",
+        f"name={name}",
+    )
     ports = rows(host.ask("ovs", *words), PortRow)
     return number(ports[0].tag) if ports else None
 
@@ -85,7 +101,11 @@ def tag_of(host: Host, name: str) -> int | None:
 def link_of(host: Host, name: str) -> Link | None:
     """Return the MTU, and whether the link is up; None if the kernel has no such link."""
     try:
-        links = json.loads(host.ask("ovs", "ip", "-json", "link", "show", "dev", name, root=False))
+        links = json.loads(
+            host.ask(
+                "ovs", "ip", "-json", "link", "show", "dev", name, root=False
+            )
+        )
     except UnreadError as exc:
         if "does not exist" in exc.output:
             return None
@@ -93,10 +113,14 @@ def link_of(host: Host, name: str) -> Link | None:
     return Link(links[0]["mtu"], "UP" in links[0]["flags"])
 
 
-def flows_of(host: Host, bridge: str | None, ofport: int | None) -> Flows | None:
+def flows_of(
+    host: Host, bridge: str | None, ofport: int | None
+) -> Flows | None:
     """Return the number of flows that name the port, and the ages of the oldest and the youngest."""
     if bridge is None or ofport is None:
         return None
-    flows = host.ask("ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}")
+    flows = host.ask(
+        "ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}"
+    )
     ages = [float(age) for age in AGE.findall(flows)]
     return Flows(len(ages), max(ages, default=None), min(ages, default=None))

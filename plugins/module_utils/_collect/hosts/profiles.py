@@ -45,7 +45,11 @@ def profile_of(platform: object) -> dict[str, Any]:
         return load(path, os.stat(path).st_mtime_ns)
     except FileNotFoundError:
         names = ", ".join(sorted(file.stem for file in OURS.glob("*.yml")))
-        reason = "there is no such file" if is_path else f"it is neither a path nor one of {names}"
+        reason = (
+            "there is no such file"
+            if is_path
+            else f"it is neither a path nor one of {names}"
+        )
         raise wrong(platform, reason) from None
     except OSError as exc:
         raise wrong(platform, f"it cannot be read: {exc.strerror}") from None
@@ -64,14 +68,20 @@ def load(path: Path, _changed: int) -> dict[str, Any]:
     for key, kind in NEEDED.items():
         if not isinstance(profile.get(key), kind):
             name = "mapping" if kind is dict else "list"
-            raise wrong(path, f"its key {key} is not a {name}, which every profile has")
+            raise wrong(
+                path, f"its key {key} is not a {name}, which every profile has"
+            )
     return completed(profile)
 
 
 def parts_of(groups: Iterable[str], platform: Mapping[str, Any]) -> list[str]:
     """Return the parts of the cloud that are on a host by the inventory."""
     own = set(groups)
-    return [part for part, names in platform["groups"].items() if own.intersection(names)]
+    return [
+        part
+        for part, names in platform["groups"].items()
+        if own.intersection(names)
+    ]
 
 
 def completed(profile: dict[str, Any]) -> dict[str, Any]:
@@ -82,13 +92,24 @@ def completed(profile: dict[str, Any]) -> dict[str, Any]:
         return profile
     more_units = other_units(names_in(units, "component"))
     more_logs = other_logs(names_in(logs, "service"))
-    return {**profile, "units": [*units, *more_units], "logs": [*logs, *more_logs]}
+    return {
+        **profile,
+        "units": [*units, *more_units],
+        "logs": [*logs, *more_logs],
+    }
 
 
 def other_units(named: set[str]) -> list[dict[str, Any]]:
     """Return the units of components that are not named already."""
-    others = [component for component in COMPONENTS if component.units and component.name not in named]
-    return [{"component": component.name, "units": list(component.units)} for component in others]
+    others = [
+        component
+        for component in COMPONENTS
+        if component.units and component.name not in named
+    ]
+    return [
+        {"component": component.name, "units": list(component.units)}
+        for component in others
+    ]
 
 
 def other_logs(named: set[str]) -> list[dict[str, Any]]:
@@ -97,12 +118,22 @@ def other_logs(named: set[str]) -> list[dict[str, Any]]:
     for component in COMPONENTS:
         service, log = component.log_name or component.name, component.log
         if log and service not in named:
-            logs.append({"service": service, "files": list(log.files), "journals": list(log.journals)})
+            logs.append(
+                {
+                    "service": service,
+                    "files": list(log.files),
+                    "journals": list(log.journals),
+                }
+            )
     return logs
 
 
 def names_in(entries: list[Any], key: str) -> set[str]:
-    return {entry[key] for entry in entries if isinstance(entry, dict) and isinstance(entry.get(key), str)}
+    return {
+        entry[key]
+        for entry in entries
+        if isinstance(entry, dict) and isinstance(entry.get(key), str)
+    }
 
 
 def wrong(platform: object, reason: str) -> StageError:

@@ -17,15 +17,23 @@ NAMESPACE = "qrouter-{}"
 # Neutron's name for the interface by which a router reaches the outside
 OUTER = "qg-"
 # The rules of a floating IP, for what comes and for what goes
-TO_FIXED = re.compile(r"-A \S+-PREROUTING -d (?P<address>[0-9.]+)/32 .*-j DNAT --to-destination (?P<fixed>[0-9.]+)")
-FROM_FIXED = re.compile(r"-A \S+-float-snat -s (?P<fixed>[0-9.]+)/32 .*-j SNAT --to-source (?P<address>[0-9.]+)")
+TO_FIXED = re.compile(
+    r"-A \S+-PREROUTING -d (?P<address>[0-9.]+)/32 .*-j DNAT --to-destination (?P<fixed>[0-9.]+)"
+)
+FROM_FIXED = re.compile(
+    r"-A \S+-float-snat -s (?P<fixed>[0-9.]+)/32 .*-j SNAT --to-source (?P<address>[0-9.]+)"
+)
 
 
 def read(host: Host, routers: Iterable[str]) -> dict[str, Router | None]:
     """Return each router by its id; None if its namespace is not on this host."""
     facts: dict[str, Router | None] = {}
     spaces = {router: NAMESPACE.format(router) for router in routers}
-    here = host.attempt("the namespaces", namespaces, default=[]) if spaces else []
+    here = (
+        host.attempt("the namespaces", namespaces, default=[])
+        if spaces
+        else []
+    )
     for router, space in spaces.items():
         facts[router] = router_in(host, space) if space in here else None
     return facts
@@ -42,28 +50,50 @@ def namespaces(host: Host) -> list[str]:
 
 
 def router_in(host: Host, namespace: str) -> Router:
-    outer = host.attempt("the router's addresses", outer_of, namespace, default=())
-    rules = host.attempt("the router's translations", rules_of, namespace, default=[])
-    return Router(outer, inbound=matched(TO_FIXED, rules), outbound=matched(FROM_FIXED, rules))
+    outer = host.attempt(
+        "the router's addresses", outer_of, namespace, default=()
+    )
+    rules = host.attempt(
+        "the router's translations", rules_of, namespace, default=[]
+    )
+    return Router(
+        outer,
+        inbound=matched(TO_FIXED, rules),
+        outbound=matched(FROM_FIXED, rules),
+    )
 
 
 def outer_of(host: Host, namespace: str) -> tuple[RouterInterface, ...]:
     """Return the interfaces to the outside, with their MAC and their addresses."""
-    interfaces = json.loads(host.ask(None, "ip", "-json", "-netns", namespace, "address", "show"))
+    interfaces = json.loads(
+        host.ask(None, "ip", "-json", "-netns", namespace, "address", "show")
+    )
     outer = []
     for interface in interfaces:
         if not interface["ifname"].startswith(OUTER):
             continue
-        addresses = [address["local"] for address in interface["addr_info"] if address["family"] == "inet"]
+        addresses = [
+            address["local"]
+            for address in interface["addr_info"]
+            if address["family"] == "inet"
+        ]
         up = "UP" in interface["flags"]
-        outer.append(RouterInterface(interface["ifname"], interface["address"], up, tuple(addresses)))
+        outer.append(
+            RouterInterface(
+                interface["ifname"], interface["address"], up, tuple(addresses)
+            )
+        )
     return tuple(outer)
 
 
 def rules_of(host: Host, namespace: str) -> list[str]:
-    return host.ask(None, "ip", "netns", "exec", namespace, "iptables-save", "--table=nat").splitlines()
+    return host.ask(
+        None, "ip", "netns", "exec", namespace, "iptables-save", "--table=nat"
+    ).splitlines()
 
 
-def matched(pattern: re.Pattern[str], rules: Iterable[str]) -> tuple[Translation, ...]:
+def matched(
+    pattern: re.Pattern[str], rules: Iterable[str]
+) -> tuple[Translation, ...]:
     found = map(pattern.match, rules)
     return tuple(Translation(**match.groupdict()) for match in found if match)

@@ -59,7 +59,10 @@ def read(host: Host, services: Sequence[Service]) -> tuple[ServiceUnit, ...]:
     units = parsed(shown(host, names))
     sockets = active_triggers(host, units)
     processes = process_states(host)
-    uptime = Uptime(float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]), host.clock())
+    uptime = Uptime(
+        float(host.ask(None, "cat", "/proc/uptime", root=False).split()[0]),
+        host.clock(),
+    )
     entries = {}
     for unit in units:
         name = unit["Id"]
@@ -71,7 +74,9 @@ def read(host: Host, services: Sequence[Service]) -> tuple[ServiceUnit, ...]:
     return tuple(entries[name] for name in sorted(entries))
 
 
-def service_unit(component: str, unit: Unit, state: str, uptime: Uptime) -> ServiceUnit:
+def service_unit(
+    component: str, unit: Unit, state: str, uptime: Uptime
+) -> ServiceUnit:
     changed = changed_at(unit, state)
     # A container may show a time since its own start, and systemd's is since that of its host.
     is_known = 0 < changed <= uptime.up_s
@@ -80,7 +85,9 @@ def service_unit(component: str, unit: Unit, state: str, uptime: Uptime) -> Serv
         unit=unit["Id"],
         state=state,
         for_s=round(uptime.up_s - changed, 1) if is_known else None,
-        since=round(uptime.now - uptime.up_s + changed, 1) if is_known else None,
+        since=round(uptime.now - uptime.up_s + changed, 1)
+        if is_known
+        else None,
         restarts=int(unit.get("NRestarts") or 0),
     )
 
@@ -92,13 +99,24 @@ def active_triggers(host: Host, units: Iterable[Unit]) -> set[str]:
         if unit.get("ActiveState") == "inactive":
             names.update(triggers_of(unit))
     triggers = parsed(shown(host, sorted(names)))
-    return {unit["Id"] for unit in triggers if unit.get("ActiveState") == "active"}
+    return {
+        unit["Id"] for unit in triggers if unit.get("ActiveState") == "active"
+    }
 
 
 def shown(host: Host, names: Sequence[str]) -> str:
     if not names:
         return ""
-    return host.ask(None, "systemctl", "show", "--all", f"--property={','.join(PROPERTIES)}", "--", *names, root=False)
+    return host.ask(
+        None,
+        "systemctl",
+        "show",
+        "--all",
+        f"--property={','.join(PROPERTIES)}",
+        "--",
+        *names,
+        root=False,
+    )
 
 
 def triggers_of(unit: Unit) -> list[str]:
@@ -123,7 +141,9 @@ def properties_in(block: str) -> Unit:
 
 def component_of(unit: str, services: Iterable[Service]) -> str | None:
     for service in services:
-        if any(fnmatch.fnmatchcase(unit, pattern) for pattern in service["units"]):
+        if any(
+            fnmatch.fnmatchcase(unit, pattern) for pattern in service["units"]
+        ):
             component: str = service["component"]
             return component
     return None
@@ -132,13 +152,17 @@ def component_of(unit: str, services: Iterable[Service]) -> str | None:
 def process_states(host: Host) -> dict[str, list[str]]:
     """Return the states of each unit's processes by the kernel: T is stopped by a signal, D waits for a disk."""
     states: dict[str, list[str]] = {}
-    for line in host.ask(None, "ps", "-e", "-o", "unit=,stat=", root=False).splitlines():
+    for line in host.ask(
+        None, "ps", "-e", "-o", "unit=,stat=", root=False
+    ).splitlines():
         unit, _space, state = line.strip().rpartition(" ")
         states.setdefault(unit.strip(), []).append(state[:1])
     return states
 
 
-def state_of(unit: Unit, states: Sequence[str], waits: bool = False) -> str | None:
+def state_of(
+    unit: Unit, states: Sequence[str], waits: bool = False
+) -> str | None:
     """Return None for a unit that is not on this host, or not meant to run here. waits: a socket would start it."""
     if unit.get("LoadState") in NOT_HERE:
         return None
@@ -146,7 +170,9 @@ def state_of(unit: Unit, states: Sequence[str], waits: bool = False) -> str | No
     if active == "inactive":
         return state_of_inactive(unit, waits)
     # systemd waits before it starts the unit again.
-    if active == "failed" or unit.get("SubState", "").startswith("auto-restart"):
+    if active == "failed" or unit.get("SubState", "").startswith(
+        "auto-restart"
+    ):
         return "failed"
     if active in ("activating", "deactivating"):
         return active

@@ -25,7 +25,9 @@ Name = TypeVar("Name", bound=str)
 
 def status(codes: str) -> str:
     """Return a pattern of a status of HTTP, which is no duration and no number of a process."""
-    before = r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
+    before = (
+        r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
+    )
     return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
 
 
@@ -74,8 +76,14 @@ HOW = {
 }  # fmt: skip
 
 
-def compiled(table: Mapping[Name, Sequence[str]]) -> tuple[tuple[Name, re.Pattern[str]], ...]:
-    return tuple((name, re.compile("|".join(patterns), re.IGNORECASE)) for name, patterns in table.items() if patterns)
+def compiled(
+    table: Mapping[Name, Sequence[str]],
+) -> tuple[tuple[Name, re.Pattern[str]], ...]:
+    return tuple(
+        (name, re.compile("|".join(patterns), re.IGNORECASE))
+        for name, patterns in table.items()
+        if patterns
+    )
 
 
 HOWS = compiled(HOW)
@@ -83,25 +91,40 @@ HOWS = compiled(HOW)
 LINE_ENDS = re.compile(r"\\n|\n")
 FRAME_IN_MESSAGE = re.compile(r"""[\s'",u\[]*File "[^"]*", line \d+""")
 # The words by which lines call components, where they do not name an address
-MENTIONS = compiled({component.name: component.mentioned_as for component in COMPONENTS})
+MENTIONS = compiled(
+    {component.name: component.mentioned_as for component in COMPONENTS}
+)
 # A value of a component that others cannot use, by the words of who has met it
-BAD_VALUES = compiled({component.name: component.bad_values for component in COMPONENTS})
+BAD_VALUES = compiled(
+    {component.name: component.bad_values for component in COMPONENTS}
+)
 # What a service may not do on its own host: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
 )
 # neutron-server does not bind a port for an agent that it has not heard of for long.
-DEAD_AGENT = re.compile(r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'")
+DEAD_AGENT = re.compile(
+    r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'"
+)
 # Work that a service does again and again. Its lines may have the id of a request that is long over.
 PERIODIC_LOGGER = re.compile(r"^oslo[._]service\.periodic_task$")
-PERIODIC = re.compile(r"^(?:Error during [A-Z]\w+\._?\w+:|Error updating resources for node )")
+PERIODIC = re.compile(
+    r"^(?:Error during [A-Z]\w+\._?\w+:|Error updating resources for node )"
+)
 # The component that has sent back the error that a scheduler or conductor reports
-SENDERS = compiled({component.name: component.sends_back for component in COMPONENTS})
+SENDERS = compiled(
+    {component.name: component.sends_back for component in COMPONENTS}
+)
 
 
-def first_match(table: Sequence[tuple[str, re.Pattern[str]]], text: str) -> str | None:
+def first_match(
+    table: Sequence[tuple[str, re.Pattern[str]]], text: str
+) -> str | None:
     """Return the first component of a table whose pattern a text has."""
-    return next((component for component, pattern in table if pattern.search(text)), None)
+    return next(
+        (component for component, pattern in table if pattern.search(text)),
+        None,
+    )
 
 
 def without_frames(text: str) -> str:
@@ -153,7 +176,9 @@ def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
 
 def mentioned_in(text: str) -> list[str]:
     """Return the components that a line calls by their names."""
-    return [component for component, pattern in MENTIONS if pattern.search(text)]
+    return [
+        component for component, pattern in MENTIONS if pattern.search(text)
+    ]
 
 
 class Named(NamedTuple):

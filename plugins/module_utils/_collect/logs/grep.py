@@ -18,7 +18,12 @@ from .log_files import GONE
 MOST = 20000
 # The distance of the times that grep looks for, in seconds, and the part of the clock that they share
 STEPS = ((60, "%H:%M"), (3600, "%H:"), (86400, ""))
-FORMS = ("{0:%Y-%m-%d} {2}", "{0:%Y-%m-%d}T{2}", "{1} {0.day:2d} {2}", "{0:%d}/{1}/{0:%Y}:{2}")
+FORMS = (
+    "{0:%Y-%m-%d} {2}",
+    "{0:%Y-%m-%d}T{2}",
+    "{1} {0.day:2d} {2}",
+    "{0:%d}/{1}/{0:%Y}:{2}",
+)
 MOST_MOMENTS = 2000
 # Any time at all
 ANY_TIME = [""]
@@ -33,11 +38,15 @@ def moments(since: float, until: float, zone: float) -> list[str]:
     """
     for step, clock in STEPS:
         if (until - since) / step <= MOST_MOMENTS:
-            return moments_at(since, until, step, clock, list(dict.fromkeys((zone, 0))))
+            return moments_at(
+                since, until, step, clock, list(dict.fromkeys((zone, 0)))
+            )
     return ANY_TIME
 
 
-def moments_at(since: float, until: float, step: int, clock: str, offsets: Sequence[float]) -> list[str]:
+def moments_at(
+    since: float, until: float, step: int, clock: str, offsets: Sequence[float]
+) -> list[str]:
     texts: set[str] = set()
     for number in range(int(since // step), int(until // step) + 1):
         begin = number * step
@@ -56,7 +65,11 @@ def written(at: float, clock: str, offset: float) -> Iterable[str]:
 
 
 def matching_lines(
-    host: Host, paths: Sequence[str], keys: Iterable[str], texts: Sequence[str], times: Sequence[str]
+    host: Host,
+    paths: Sequence[str],
+    keys: Iterable[str],
+    texts: Sequence[str],
+    times: Sequence[str],
 ) -> dict[str, list[str]]:
     """Return the lines of each path, in the file's order, that hold a key, or one of the texts at one of the times."""
     # A rule of sudo sees all words as one text, where a word after -e could as well be the name of a file.
@@ -66,22 +79,38 @@ def matching_lines(
         collect(matches, output_of(host, paths, "--fixed-strings", *fixed))
     if texts:
         pattern = pattern_of(texts, times)
-        collect(matches, output_of(host, paths, "--extended-regexp", f"--regexp={pattern}"))
-    return {path: list(dict(sorted(lines.items())).values()) for path, lines in matches.items()}
+        collect(
+            matches,
+            output_of(host, paths, "--extended-regexp", f"--regexp={pattern}"),
+        )
+    return {
+        path: list(dict(sorted(lines.items())).values())
+        for path, lines in matches.items()
+    }
 
 
 def pattern_of(texts: Iterable[str], times: Iterable[str]) -> str:
     either = "|".join(map(re.escape, texts))
     when = "|".join(map(re.escape, times))
-    pattern = NEEDLESS_BACKSLASH.sub(r"\1", f"({when}).*({either})|({either}).*({when})")
+    pattern = NEEDLESS_BACKSLASH.sub(
+        r"\1", f"({when}).*({either})|({either}).*({when})"
+    )
     # No word may have a blank in it, for sudo again. A dot matches more, but those lines are left out later.
     return pattern.replace(" ", ".")
 
 
 def output_of(host: Host, paths: Sequence[str], *patterns: str) -> str:
-    options = ("--text", "--with-filename", "--null", "--line-number", f"--max-count={MOST}")
+    options = (
+        "--text",
+        "--with-filename",
+        "--null",
+        "--line-number",
+        f"--max-count={MOST}",
+    )
     try:
-        return host.ask("logs", "grep", *options, *patterns, "--", *paths, despite=GONE)
+        return host.ask(
+            "logs", "grep", *options, *patterns, "--", *paths, despite=GONE
+        )
     except UnreadError as exc:
         if exc.found_nothing:
             return ""

@@ -26,7 +26,13 @@ RESOLUTION = 1e-6
 IDENTIFIER = "SYSLOG_IDENTIFIER"
 UNIT = "_SYSTEMD_UNIT"
 FIELDS = ("MESSAGE", IDENTIFIER, UNIT)
-COMMAND = ("journalctl", "--output=export", "--no-pager", "--quiet", f"--output-fields={','.join(FIELDS)}")
+COMMAND = (
+    "journalctl",
+    "--output=export",
+    "--no-pager",
+    "--quiet",
+    f"--output-fields={','.join(FIELDS)}",
+)
 
 # Name of a writer to (time, message) of its entries
 Entries = dict[str, list[tuple[float, str]]]
@@ -34,23 +40,40 @@ Entries = dict[str, list[tuple[float, str]]]
 Tree = dict[str, Any]
 
 
-def read(host: Host, names: Iterable[str], texts: Iterable[str], since: float, until: float) -> Entries:
+def read(
+    host: Host,
+    names: Iterable[str],
+    texts: Iterable[str],
+    since: float,
+    until: float,
+) -> Entries:
     """Return the entries whose message has one of the texts, of the writers that ever wrote here.
 
     names: units, which end in .service, and identifiers. The times are in seconds since the epoch.
     """
-    fields = {name: UNIT if name.endswith(".service") else IDENTIFIER for name in names}
+    fields = {
+        name: UNIT if name.endswith(".service") else IDENTIFIER
+        for name in names
+    }
     # A service that never wrote to this journal is not on this host, and its silence proves nothing.
     values = {field: values_of(host, field) for field in set(fields.values())}
-    writers = {name: field for name, field in fields.items() if name in values[field]}
+    writers = {
+        name: field for name, field in fields.items() if name in values[field]
+    }
     return entries_of(host, writers, texts, since, until) if writers else {}
 
 
 def entries_of(
-    host: Host, fields: Mapping[str, str], texts: Iterable[str], since: float, until: float | None = None
+    host: Host,
+    fields: Mapping[str, str],
+    texts: Iterable[str],
+    since: float,
+    until: float | None = None,
 ) -> Entries:
     """Return the entries that have one of the texts. fields: name to the field that holds it."""
-    either = " + ".join(f"{field}={name}" for name, field in sorted(fields.items())).split(" ")
+    either = " + ".join(
+        f"{field}={name}" for name, field in sorted(fields.items())
+    ).split(" ")
     times = [f"--since=@{since:.0f}"]
     if until:
         times.append(f"--until=@{until + 1:.0f}")
@@ -59,13 +82,19 @@ def entries_of(
 
 def values_of(host: Host, field: str) -> set[str]:
     """Return all values of a field in this journal."""
-    return set(host.ask(None, "journalctl", "--no-pager", "--quiet", f"--field={field}").splitlines())
+    return set(
+        host.ask(
+            None, "journalctl", "--no-pager", "--quiet", f"--field={field}"
+        ).splitlines()
+    )
 
 
 class Sieve:
     """Takes from what journalctl prints the entries that have one of the texts, by the names of their writers."""
 
-    def __init__(self, fields: Mapping[str, str], texts: Iterable[str]) -> None:
+    def __init__(
+        self, fields: Mapping[str, str], texts: Iterable[str]
+    ) -> None:
         self.fields = fields
         wanted = list(texts)
         self.texts = re.compile(any_of(wanted).encode()) if wanted else None
@@ -80,7 +109,9 @@ class Sieve:
                 self.keep(kept, entry, message)
         return kept
 
-    def keep(self, kept: Entries, entry: Mapping[str, bytes], message: bytes) -> None:
+    def keep(
+        self, kept: Entries, entry: Mapping[str, bytes], message: bytes
+    ) -> None:
         at = int(entry["__REALTIME_TIMESTAMP"]) / 1e6
         text = message.decode("utf-8", "replace")
         for name, field in self.fields.items():
@@ -141,5 +172,8 @@ def pattern_of(tree: Tree) -> str:
         shared += re.escape(letter)
     if "" in tree:
         return shared  # a text ends here, so it does not matter what follows
-    branches = [re.escape(letter) + pattern_of(branch) for letter, branch in tree.items()]
+    branches = [
+        re.escape(letter) + pattern_of(branch)
+        for letter, branch in tree.items()
+    ]
     return f"{shared}(?:{'|'.join(branches)})"

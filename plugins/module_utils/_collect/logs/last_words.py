@@ -38,15 +38,25 @@ FAREWELL = re.compile(
     r"|^Stopping|status=\d"
 )
 # How a line of the journal begins: the time, the host, and the program
-JOURNAL = re.compile(r"^(?P<at>\d{9,11}\.\d{6}) \S+ [^:]{1,80}?(?:\[\d+\])?: (?P<text>.*)$")
+JOURNAL = re.compile(
+    r"^(?P<at>\d{9,11}\.\d{6}) \S+ [^:]{1,80}?(?:\[\d+\])?: (?P<text>.*)$"
+)
 # Words of a line without a level that is an error; most such lines are the last one of a traceback.
-SAYS_ERROR = re.compile(r"error|exception|fail|fatal|cannot|could not|denied|invalid|refused|terminated", re.IGNORECASE)
+SAYS_ERROR = re.compile(
+    r"error|exception|fail|fatal|cannot|could not|denied|invalid|refused|terminated",
+    re.IGNORECASE,
+)
 # The rules for sudo have the same pattern.
-UNIT = re.compile(r"(?:openstack-|kolla-|devstack@)?[a-z][a-z0-9_@.-]*\.service")
+UNIT = re.compile(
+    r"(?:openstack-|kolla-|devstack@)?[a-z][a-z0-9_@.-]*\.service"
+)
 
 
 def read(
-    host: Host, units: Sequence[ServiceUnit], writers: Iterable[Mapping[str, Any]], zone: float
+    host: Host,
+    units: Sequence[ServiceUnit],
+    writers: Iterable[Mapping[str, Any]],
+    zone: float,
 ) -> list[ReadEvent]:
     """Return the last error of each service that does not stay up. writers: those of the platform, as JSON has them."""
     ending = [unit for unit in units if is_ending(unit)][:MOST]
@@ -54,11 +64,15 @@ def read(
         return []
     found: dict[str, ReadEvent] = {}
     logs = [from_json(Writer, writer, "logs") for writer in writers]
-    in_files = host.attempt("the last words in the logs", of_files, ending, logs, zone, default=[])
+    in_files = host.attempt(
+        "the last words in the logs", of_files, ending, logs, zone, default=[]
+    )
     for event in in_files:
         keep_later(found, event)
     for unit in ending:
-        in_journal: Optional[ReadEvent] = host.attempt("the last words in the journal", of_journal, unit, default=None)
+        in_journal: Optional[ReadEvent] = host.attempt(
+            "the last words in the journal", of_journal, unit, default=None
+        )
         if in_journal is not None:
             keep_later(found, in_journal)
     return list(found.values())
@@ -75,7 +89,12 @@ def keep_later(found: dict[str, ReadEvent], event: ReadEvent) -> None:
         found[event.service] = event
 
 
-def of_files(host: Host, units: Sequence[ServiceUnit], writers: Sequence[Writer], zone: float) -> list[ReadEvent]:
+def of_files(
+    host: Host,
+    units: Sequence[ServiceUnit],
+    writers: Sequence[Writer],
+    zone: float,
+) -> list[ReadEvent]:
     """Return the last errors in the files of some services, the newest file of each."""
     names = {log_of(unit) for unit in units}
     own = [writer for writer in writers if writer.service in names]
@@ -86,8 +105,13 @@ def of_files(host: Host, units: Sequence[ServiceUnit], writers: Sequence[Writer]
         newest[files[path].service] = path
     if not newest:
         return []
-    ends = log_files.by_path(log_files.asked_for_edges(host, "tail", sorted(newest.values())))
-    events = [last_error(service, ends.get(path, []), now, zone) for service, path in newest.items()]
+    ends = log_files.by_path(
+        log_files.asked_for_edges(host, "tail", sorted(newest.values()))
+    )
+    events = [
+        last_error(service, ends.get(path, []), now, zone)
+        for service, path in newest.items()
+    ]
     return list(filter(None, events))
 
 
@@ -96,7 +120,9 @@ def log_of(unit: ServiceUnit) -> str:
     return entry_of(unit.component).log_name or unit.component
 
 
-def last_error(service: str, lines: Sequence[str], now: float, zone: float) -> ReadEvent | None:
+def last_error(
+    service: str, lines: Sequence[str], now: float, zone: float
+) -> ReadEvent | None:
     """Return the last line that says why a service has ended."""
     for line in reversed(lines):
         parsed = line_formats.parse(line, now, zone)
@@ -104,7 +130,9 @@ def last_error(service: str, lines: Sequence[str], now: float, zone: float) -> R
             continue
         message = parsed.text if parsed.message is None else parsed.message
         if message and not FAREWELL.search(message):
-            return event_of(service, parsed.at, message, parsed.logger or service)
+            return event_of(
+                service, parsed.at, message, parsed.logger or service
+            )
     return None
 
 
@@ -112,12 +140,26 @@ def of_journal(host: Host, unit: ServiceUnit) -> ReadEvent | None:
     """Return the last error that a service has written to the journal; systemd's own lines are not among these."""
     if not UNIT.fullmatch(unit.unit):
         return None
-    words = ("journalctl", "--no-pager", "--quiet", "--output=short-unix", f"--lines={LINES}")
+    words = (
+        "journalctl",
+        "--no-pager",
+        "--quiet",
+        "--output=short-unix",
+        f"--lines={LINES}",
+    )
     service = log_of(unit)
-    for line in reversed(host.ask(None, *words, f"_SYSTEMD_UNIT={unit.unit}").splitlines()):
+    for line in reversed(
+        host.ask(None, *words, f"_SYSTEMD_UNIT={unit.unit}").splitlines()
+    ):
         match = JOURNAL.match(line)
-        if match and SAYS_ERROR.search(match["text"]) and not FAREWELL.search(match["text"]):
-            return event_of(service, float(match["at"]), match["text"], service)
+        if (
+            match
+            and SAYS_ERROR.search(match["text"])
+            and not FAREWELL.search(match["text"])
+        ):
+            return event_of(
+                service, float(match["at"]), match["text"], service
+            )
     return None
 
 

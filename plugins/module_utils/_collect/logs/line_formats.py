@@ -19,7 +19,13 @@ from typing import NamedTuple, Optional
 from ..._model.record import FilterResult
 from ..._record.clock import seconds_of
 from ..._record.ids import REQUEST
-from .line_messages import HttpRequest, QueueMessage, http_request, message_in, request_in
+from .line_messages import (
+    HttpRequest,
+    QueueMessage,
+    http_request,
+    message_in,
+    request_in,
+)
 
 # Characters of a time without a fraction
 WHOLE_SECONDS = len("2026-11-21 14:43:25")
@@ -39,10 +45,16 @@ OSLO = re.compile(
 # rsyslog writes an escape character as its number.
 COLOURS = re.compile(r"(?:\x1b|#033)\[[\d;]*m")
 # Open vSwitch, Ceph, libvirt and rsyslog: an ISO time with its zone, or in UTC
-ISO = re.compile(r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+")
-SYSLOG = re.compile(r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? ")
+ISO = re.compile(
+    r"^(?P<time>\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?P<zone>Z|[+-]\d\d:?\d\d)[|:\s]+"
+)
+SYSLOG = re.compile(
+    r"^(?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d)(?P<fraction>\.\d+)? "
+)
 # syslog and the journal name the host and the program between the time and the line.
-WRITER = re.compile(r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s")
+WRITER = re.compile(
+    r"^(?P<host>[\w.:-]+)\s+(?P<program>[^\s\[\]]+?)(?:\[\d+\])?:\s"
+)
 # The runtime of a container names the stream and whether the line is whole, or nothing.
 RUNTIME = re.compile(r"^(?:(?:stdout|stderr) [FP] )?")
 # Apache puts its own time, and more in brackets, before the line of a service that runs in it.
@@ -81,13 +93,16 @@ FRAME = re.compile(
 )
 # A line of a traceback names no request; that of a server's failure names the server.
 TRACEBACK = re.compile(
-    WRITTEN + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?:\[instance: [0-9a-f-]{36}\] ?|(?!\[))"
+    WRITTEN
+    + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?:\[instance: [0-9a-f-]{36}\] ?|(?!\[))"
 )
 # What a command printed before it failed is a part of the exception of oslo.concurrency.
 PRINTED = re.compile(r"Stderr: (?!u?(?:''|\"\")\s*$)")
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
 # are warnings there.
-OVS_FAILED = re.compile(r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|")
+OVS_FAILED = re.compile(
+    r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|"
+)
 # Levels of errors
 FAILED = ("ERROR", "CRITICAL")
 WARNINGS = ("WARNING", "WARN")
@@ -97,14 +112,33 @@ TRACED = (*FAILED, "TRACE")
 TO_ERROR = "to ERROR state"
 # The schedulers of Nova and Cinder log at INFO only that no host passed their filters.
 NO_HOST_LEFT = "Filtering removed all hosts"
-FILTER = re.compile(r"(\w{1,100})['\"]?[:,] \(start: (\d{1,6}), end: (\d{1,6})\)")
+FILTER = re.compile(
+    r"(\w{1,100})['\"]?[:,] \(start: (\d{1,6}), end: (\d{1,6})\)"
+)
 # What nova-compute says of its host when an instance does not fit there. Its log has that at DEBUG only: the conductor
 # reports it.
-INSUFFICIENT = re.compile(r"Insufficient compute resources: (?P<reasons>[^'\"\\\n]{1,200})")
+INSUFFICIENT = re.compile(
+    r"Insufficient compute resources: (?P<reasons>[^'\"\\\n]{1,200})"
+)
 QUEUE_UNREACHABLE = "the queue is unreachable"
-UNREACHABLE = re.compile(r"AMQP server on \S+ is unreachable|Connection failed: ")
+UNREACHABLE = re.compile(
+    r"AMQP server on \S+ is unreachable|Connection failed: "
+)
 MESSAGING = re.compile(r"^oslo[._]messaging\b")
-MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
 # A time before 1970 or at the end of the year 9999 is a mistake, and datetime cannot calculate with it.
 EARLIEST, LATEST = 0, 253402000000
 
@@ -164,18 +198,33 @@ def checked(read: Parser, line: str, near: float, zone: float) -> Line | None:
     try:
         parsed = read(line, near, zone)
     except (ValueError, OverflowError):
-        return None  # it looks like a time but is not one, such as a leap second
-    if parsed and parsed.at is not None and not EARLIEST <= parsed.at <= LATEST:
+        # It looks like a time but is not one, such as a leap second
+        return None
+    if (
+        parsed
+        and parsed.at is not None
+        and not EARLIEST <= parsed.at <= LATEST
+    ):
         return None
     return parsed
 
 
 def line_of_any_format(line: str, near: float, zone: float) -> Line | None:
-    return service_line(line, near, zone) or json_line(line) or prefixed(line, near, zone) or dated(line, near, zone)
+    return (
+        service_line(line, near, zone)
+        or json_line(line)
+        or prefixed(line, near, zone)
+        or dated(line, near, zone)
+    )
 
 
 def service_line(line: str, near: float, zone: float) -> Line | None:
-    return oslo(line, zone) or traceback(line, zone) or uwsgi(line, near, zone) or apache(line)
+    return (
+        oslo(line, zone)
+        or traceback(line, zone)
+        or uwsgi(line, near, zone)
+        or apache(line)
+    )
 
 
 def prefixed(line: str, near: float, zone: float) -> Line | None:
@@ -195,7 +244,9 @@ def prefixed(line: str, near: float, zone: float) -> Line | None:
         return None
     parsed = service_line(passed_on.text[before.end() :].lstrip(), near, zone)
     if parsed and parsed.at is None:
-        return parsed._replace(at=passed_on.at, resolution_s=passed_on.resolution_s)
+        return parsed._replace(
+            at=passed_on.at, resolution_s=passed_on.resolution_s
+        )
     return parsed
 
 
@@ -204,14 +255,20 @@ def writer_of(line: str) -> tuple[str, str] | tuple[None, None]:
     line = COLOURS.sub("", line[:LONGEST])
     match = ISO.match(line) or SYSLOG.match(line)
     writer = WRITER.match(line[match.end() :]) if match else None
-    return (writer.group("host"), writer.group("program")) if writer else (None, None)
+    return (
+        (writer.group("host"), writer.group("program"))
+        if writer
+        else (None, None)
+    )
 
 
 def oslo(line: str, zone: float) -> Line | None:
     match = OSLO.match(line)
     if not match or is_in_traceback(match):
         return None
-    written, pid, level, logger, context = match.group("time", "pid", "level", "logger", "context")
+    written, pid, level, logger, context = match.group(
+        "time", "pid", "level", "logger", "context"
+    )
     at, resolution = time_of(written, match.group("zone"), zone)
     is_messaging = MESSAGING.match(logger) is not None
     text = line[match.end() :]
@@ -224,7 +281,9 @@ def oslo(line: str, zone: float) -> Line | None:
         level=level_of(level, is_messaging),
         kind=kind_of(queue, http),
         requests=REQUEST.findall(context),
-        failed=level in FAILED or TO_ERROR in text or (level == "INFO" and NO_HOST_LEFT in text),
+        failed=level in FAILED
+        or TO_ERROR in text
+        or (level == "INFO" and NO_HOST_LEFT in text),
         warned=level in WARNINGS and TO_ERROR not in text,
         logger=logger,
         process=pid,
@@ -235,7 +294,9 @@ def oslo(line: str, zone: float) -> Line | None:
 
 def is_in_traceback(match: re.Match[str]) -> bool:
     """Return whether a line names a server where others have the context of the request."""
-    return match.group("level") in TRACED and match.group("context").startswith("instance: ")
+    return match.group("level") in TRACED and match.group(
+        "context"
+    ).startswith("instance: ")
 
 
 def kind_of(queue: QueueMessage | None, http: HttpRequest | None) -> str:
@@ -251,7 +312,9 @@ def level_of(written: str, is_messaging: bool) -> str:
     return "messaging" if is_messaging else "debug"
 
 
-def time_of(written: str | None, own_zone: str | None, zone: float) -> tuple[float | None, float]:
+def time_of(
+    written: str | None, own_zone: str | None, zone: float
+) -> tuple[float | None, float]:
     """Return (seconds since the epoch or None, resolution) of a line of oslo.log."""
     if not written:
         return None, 0.001
@@ -292,7 +355,10 @@ def filters_in(message: str) -> tuple[FilterResult, ...]:
     """Return what each filter of a scheduler has left, in their order, if it reports that none left a host."""
     if NO_HOST_LEFT not in message:
         return ()
-    return tuple(FilterResult(name, int(start), int(end)) for name, start, end in FILTER.findall(message))
+    return tuple(
+        FilterResult(name, int(start), int(end))
+        for name, start, end in FILTER.findall(message)
+    )
 
 
 def insufficient_in(message: str) -> str | None:
@@ -311,7 +377,9 @@ def uwsgi(line: str, near: float, zone: float) -> Line | None:
     match = UWSGI.match(line)
     if not match:
         return None
-    return by_web_server(yearless(match.group("time"), near, zone), match, line)
+    return by_web_server(
+        yearless(match.group("time"), near, zone), match, line
+    )
 
 
 def apache(line: str) -> Line | None:
@@ -319,14 +387,22 @@ def apache(line: str) -> Line | None:
     if not match:
         return None
     day, month, rest = match.group("time").split("/", 2)
-    at = datetime.strptime(f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z").timestamp()
+    at = datetime.strptime(
+        f"{day} {month_of(month)} {rest}", "%d %m %Y:%H:%M:%S %z"
+    ).timestamp()
     return by_web_server(at, match, line)
 
 
 def by_web_server(at: float | None, match: re.Match[str], line: str) -> Line:
     """Return a request in a web server's log, with the time at which it came, cut to the second."""
     http = http_request(match.groupdict(), began=True)
-    return Line(at=at, resolution_s=1, text=line[match.end("time") :], kind="http", http=http)
+    return Line(
+        at=at,
+        resolution_s=1,
+        text=line[match.end("time") :],
+        kind="http",
+        http=http,
+    )
 
 
 def json_line(line: str) -> Line | None:
@@ -337,11 +413,21 @@ def json_line(line: str) -> Line | None:
         entry = json.loads(line.rstrip().rstrip(","))
         at = seconds_of(entry["time"])
         method, path = entry["uri"].split()[:2]
-        status, client, operation = int(entry["http_status"]), entry["remote_addr"], entry["operation"]
+        status, client, operation = (
+            int(entry["http_status"]),
+            entry["remote_addr"],
+            entry["operation"],
+        )
     except (ValueError, KeyError, AttributeError, TypeError):
         return None
     http = HttpRequest(method, path, status, client, seconds=None)
-    return Line(at=at, resolution_s=1e-6, text=f"{operation} {path}", kind="http", http=http)
+    return Line(
+        at=at,
+        resolution_s=1e-6,
+        text=f"{operation} {path}",
+        kind="http",
+        http=http,
+    )
 
 
 def dated(line: str, near: float, zone: float) -> Line | None:
@@ -354,15 +440,24 @@ def dated(line: str, near: float, zone: float) -> Line | None:
         return line_behind(match, line, at, resolution)
     match = SYSLOG.match(line)
     if match:
-        at, fraction = yearless(match.group("time"), near, zone), match.group("fraction")
+        at, fraction = (
+            yearless(match.group("time"), near, zone),
+            match.group("fraction"),
+        )
         if at is not None and fraction:
             return line_behind(match, line, at + float(fraction), 1e-3)
         return line_behind(match, line, at, 1)
     match = UWSGI_STARTS.match(line)
-    return line_behind(match, line, yearless(match.group("time"), near, zone), 1) if match else None
+    return (
+        line_behind(match, line, yearless(match.group("time"), near, zone), 1)
+        if match
+        else None
+    )
 
 
-def line_behind(match: re.Match[str], line: str, at: float | None, resolution: float) -> Line:
+def line_behind(
+    match: re.Match[str], line: str, at: float | None, resolution: float
+) -> Line:
     """Return the line that stands behind a time."""
     text = line[match.end() :]
     module = OVS_FAILED.match(text)
@@ -370,7 +465,15 @@ def line_behind(match: re.Match[str], line: str, at: float | None, resolution: f
         return Line(at=at, resolution_s=resolution, text=text)
     logger = module.group("logger")
     message = text[module.end() :]
-    return Line(at=at, resolution_s=resolution, text=text, failed=True, logger=logger, process=logger, message=message)
+    return Line(
+        at=at,
+        resolution_s=resolution,
+        text=text,
+        failed=True,
+        logger=logger,
+        process=logger,
+        message=message,
+    )
 
 
 def zone_east(seconds: float) -> timezone:
@@ -392,7 +495,11 @@ def yearless(text: str, near: float, zone: float) -> float | None:
     times = []
     for guess in (year - 1, year, year + 1):
         try:
-            times.append(datetime(guess, month, int(day), hour, minute, second, tzinfo=there).timestamp())
+            times.append(
+                datetime(
+                    guess, month, int(day), hour, minute, second, tzinfo=there
+                ).timestamp()
+            )
         except ValueError:
             continue  # the 29th of February of another year
     return min(times, key=lambda at: abs(at - near)) if times else None
@@ -402,4 +509,12 @@ def spelled(text: str, zone: float) -> float:
     """Return a time as C writes it, Sat Nov 21 14:43:22 2026, in the zone of its host, which it does not name."""
     month, day, clock, year = text.split()[1:]
     hour, minute, second = map(int, clock.split(":"))
-    return datetime(int(year), month_of(month), int(day), hour, minute, second, tzinfo=zone_east(zone)).timestamp()
+    return datetime(
+        int(year),
+        month_of(month),
+        int(day),
+        hour,
+        minute,
+        second,
+        tzinfo=zone_east(zone),
+    ).timestamp()

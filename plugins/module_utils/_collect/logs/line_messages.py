@@ -29,19 +29,58 @@ HTTP = [
         r'^(?P<client>[^ ,]+)(?:,\S*)? - - \[[^]]*\] "(?P<method>[A-Z]+) (?P<path>\S+) HTTP/[\d.]+" '
         r"(?:status: )?(?P<status>\d{3})\s+(?:len: )?\S+\s+(?:time: )?(?P<seconds>\d+\.\d+)"
     ),
-    re.compile(r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"),
-    re.compile(r"^https?://[^/\s]+(?P<path>/\S*) returned with HTTP (?P<status>\d{3})"),
+    re.compile(
+        r"^(?P<method>GET|POST|PUT|PATCH|DELETE|HEAD) https?://[^/\s]+(?P<path>/\S*)"
+    ),
+    re.compile(
+        r"^https?://[^/\s]+(?P<path>/\S*) returned with HTTP (?P<status>\d{3})"
+    ),
 ]
 MESSAGE_ID = r"(?P<message>[0-9a-f]{32}|[0-9a-f-]{36})"
 RPC = [
-    ("method", re.compile(r"^Calling RPC method (?P<method>\w+) on target (?P<topic>[\w.@-]+)")),
-    ("notify", re.compile(rf"^CAST unique_id: {MESSAGE_ID} NOTIFY exchange '[^']*' topic '(?P<topic>[^']+)'")),
-    ("cast", re.compile(rf"^CAST unique_id: {MESSAGE_ID} (?:exchange '[^']*' topic|FANOUT topic) '(?P<topic>[^']+)'")),
-    ("call", re.compile(rf"^CALL msg_id: {MESSAGE_ID} exchange '[^']*' topic '(?P<topic>[^']+)'")),
-    ("received", re.compile(rf"^received message (?:with unique_id|msg_id): {MESSAGE_ID}")),
-    ("taken", re.compile(rf"^Receive incoming message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    (
+        "method",
+        re.compile(
+            r"^Calling RPC method (?P<method>\w+) on target (?P<topic>[\w.@-]+)"
+        ),
+    ),
+    (
+        "notify",
+        re.compile(
+            rf"^CAST unique_id: {MESSAGE_ID} NOTIFY exchange '[^']*' topic '(?P<topic>[^']+)'"
+        ),
+    ),
+    (
+        "cast",
+        re.compile(
+            rf"^CAST unique_id: {MESSAGE_ID} (?:exchange '[^']*' topic|FANOUT topic) '(?P<topic>[^']+)'"
+        ),
+    ),
+    (
+        "call",
+        re.compile(
+            rf"^CALL msg_id: {MESSAGE_ID} exchange '[^']*' topic '(?P<topic>[^']+)'"
+        ),
+    ),
+    (
+        "received",
+        re.compile(
+            rf"^received message (?:with unique_id|msg_id): {MESSAGE_ID}"
+        ),
+    ),
+    (
+        "taken",
+        re.compile(
+            rf"^Receive incoming message with id {MESSAGE_ID} and method: (?P<method>\w+)"
+        ),
+    ),
     ("reply", re.compile(rf"^sending reply msg_id: {MESSAGE_ID}")),
-    ("replied", re.compile(rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)")),
+    (
+        "replied",
+        re.compile(
+            rf"^Replied success message with id {MESSAGE_ID} and method: (?P<method>\w+)"
+        ),
+    ),
     ("answered", re.compile(rf"^received reply msg_id: {MESSAGE_ID}")),
 ]
 # A word of a query that may be shown: a name, not a secret
@@ -49,7 +88,9 @@ PLAIN = re.compile(r"^[a-z_]{1,32}(?::[a-z_]{1,32})?$")
 # What Nova asks Placement for: amounts of resource classes, and traits. Both have public names.
 CANDIDATES = "/allocation_candidates"
 CLASS = r"!?[A-Z0-9_]+(?::\d+)?"
-CLASSES = re.compile(rf"(?:root_)?(?:resources|required)[A-Za-z0-9_-]{{0,64}}={CLASS}(?:,{CLASS})*")
+CLASSES = re.compile(
+    rf"(?:root_)?(?:resources|required)[A-Za-z0-9_-]{{0,64}}={CLASS}(?:,{CLASS})*"
+)
 
 
 @dataclass(frozen=True)
@@ -92,7 +133,9 @@ def request_in(text: str) -> HttpRequest | None:
     return None
 
 
-def http_request(texts: Mapping[str, str | None], began: bool = False) -> HttpRequest:
+def http_request(
+    texts: Mapping[str, str | None], began: bool = False
+) -> HttpRequest:
     """Return a request out of the groups of a pattern."""
     status = texts.get("status")
     client = texts.get("client")
@@ -100,7 +143,9 @@ def http_request(texts: Mapping[str, str | None], began: bool = False) -> HttpRe
         method=texts.get("method"),
         path=texts.get("path") or "",
         status=int(status) if status else None,
-        client=client[len(MAPPED) :] if client and client.startswith(MAPPED) else client,
+        client=client[len(MAPPED) :]
+        if client and client.startswith(MAPPED)
+        else client,
         seconds=seconds_in(texts),
         began=began,
     )
@@ -127,7 +172,9 @@ def masked_path(path: str, ids: Container[str]) -> str:
             continue
         name, _equals, value = pair.partition("=")
         if is_plain(name):
-            words.append(f"{name}={value if value in ids or is_plain(value) else '*'}")
+            words.append(
+                f"{name}={value if value in ids or is_plain(value) else '*'}"
+            )
     return f"{path}?{'&'.join(words)}"
 
 

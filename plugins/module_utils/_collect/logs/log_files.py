@@ -43,7 +43,9 @@ class FoundFile:
     changed: float
 
 
-def files_of(host: Host, writers: Sequence[Writer], since: float) -> dict[str, FoundFile]:
+def files_of(
+    host: Host, writers: Sequence[Writer], since: float
+) -> dict[str, FoundFile]:
     """Return the logs written since a time by their paths, rotated ones too."""
     roots: set[str] = set()
     for writer in writers:
@@ -51,9 +53,20 @@ def files_of(host: Host, writers: Sequence[Writer], since: float) -> dict[str, F
     if not roots:
         return {}
     # One command for all: without root each command is checked by sudo.
-    only = ["-maxdepth", "3", "-type", "f", "-newermt", f"@{since:.0f}", "-printf", r"%T@ %p\n"]
+    only = [
+        "-maxdepth",
+        "3",
+        "-type",
+        "f",
+        "-newermt",
+        f"@{since:.0f}",
+        "-printf",
+        r"%T@ %p\n",
+    ]
     files = {}
-    for line in host.ask("logs", "find", *sorted(roots), *only, despite=GONE).splitlines():
+    for line in host.ask(
+        "logs", "find", *sorted(roots), *only, despite=GONE
+    ).splitlines():
         changed, _space, path = line.partition(" ")
         service = service_of(path, writers)
         if service:
@@ -71,7 +84,9 @@ def service_of(path: str, writers: Iterable[Writer]) -> str | None:
     for writer in writers:
         for pattern in writer.files or ():
             # A rotated file has a number or a date behind its name.
-            if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, pattern + "[.-]*"):
+            if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(
+                path, pattern + "[.-]*"
+            ):
                 return writer.service
     return None
 
@@ -122,7 +137,9 @@ def edges_of(host: Host, paths: Sequence[str]) -> dict[str, Edges]:
     """Return the first and the last lines of each file."""
     first = heads_of(host, paths)
     last = by_path(asked_for_edges(host, "tail", paths))
-    return {path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths}
+    return {
+        path: (first.get(path, []), last.get(path, [])[::-1]) for path in paths
+    }
 
 
 def heads_of(host: Host, paths: Sequence[str]) -> dict[str, list[str]]:
@@ -136,7 +153,11 @@ def asked_for_edges(host: Host, program: str, paths: Sequence[str]) -> str:
         data = stream.read(LARGEST_EDGES + 1)
         # Of a file without line ends both programs print all.
         if len(data) > LARGEST_EDGES:
-            raise UnreadError("failed", words, f"it prints more than {LARGEST_EDGES >> 20} MiB")
+            raise UnreadError(
+                "failed",
+                words,
+                f"it prints more than {LARGEST_EDGES >> 20} MiB",
+            )
         return data.decode("utf-8", "surrogateescape")
 
     return host.ask("logs", *words, despite=GONE, take=take)
@@ -145,9 +166,13 @@ def asked_for_edges(host: Host, program: str, paths: Sequence[str]) -> str:
 def by_path(output: str) -> dict[str, list[str]]:
     """Return the lines of each path, from the output of head or tail for several files."""
     _before, *parts = TITLE.split(output)
-    return {path: text.splitlines() for path, text in zip(parts[::2], parts[1::2])}
+    return {
+        path: text.splitlines() for path, text in zip(parts[::2], parts[1::2])
+    }
 
 
-def is_same_file(edges: Edges, path: str, later: Mapping[str, list[str]]) -> bool:
+def is_same_file(
+    edges: Edges, path: str, later: Mapping[str, list[str]]
+) -> bool:
     """Return whether a file still has the first line that it had when its edges were read."""
     return list(edges[0][:1]) == later.get(path, [])[:1]

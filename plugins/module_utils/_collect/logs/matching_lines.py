@@ -29,7 +29,9 @@ class MatchingLine:
     text: str
 
 
-def read(host: Host, part: str, sources: LogSources, word: str, since: float) -> list[MatchingLine] | None:
+def read(
+    host: Host, part: str, sources: LogSources, word: str, since: float
+) -> list[MatchingLine] | None:
     """Return the lines with a word, since a time in seconds since the epoch; None where there are no sources.
 
     Files may be missing, but without a journal one of them must exist.
@@ -41,7 +43,9 @@ def read(host: Host, part: str, sources: LogSources, word: str, since: float) ->
     lines: list[MatchingLine] = []
     for identifier in journals:
         lines += lines_of_journal(host, identifier, word, since)
-    lines += lines_of_files(host, part, paths, word, since, is_needed=not journals)
+    lines += lines_of_files(
+        host, part, paths, word, since, is_needed=not journals
+    )
     late = [line for line in lines if line.at >= since - line.resolution_s]
     return sorted(late, key=written_at)
 
@@ -51,7 +55,12 @@ def written_at(line: MatchingLine) -> float:
 
 
 def lines_of_files(
-    host: Host, part: str, paths: Sequence[str], word: str, since: float, is_needed: bool
+    host: Host,
+    part: str,
+    paths: Sequence[str],
+    word: str,
+    since: float,
+    is_needed: bool,
 ) -> list[MatchingLine]:
     """Return the lines of files that exist. is_needed: whether one of them must."""
     lines: list[MatchingLine] = []
@@ -68,9 +77,13 @@ def lines_of_files(
     return lines
 
 
-def lines_of_file(host: Host, part: str, path: str, word: str, since: float) -> list[MatchingLine]:
+def lines_of_file(
+    host: Host, part: str, path: str, word: str, since: float
+) -> list[MatchingLine]:
     try:
-        output = host.ask(part, "grep", "--text", "--fixed-strings", "--", word, path)
+        output = host.ask(
+            part, "grep", "--text", "--fixed-strings", "--", word, path
+        )
     except UnreadError as exc:
         if exc.found_nothing:
             return []
@@ -78,7 +91,9 @@ def lines_of_file(host: Host, part: str, path: str, word: str, since: float) -> 
     return dated_lines(output.splitlines(), zone_of(host), since)
 
 
-def dated_lines(texts: Sequence[str], zone: int, since: float) -> list[MatchingLine]:
+def dated_lines(
+    texts: Sequence[str], zone: int, since: float
+) -> list[MatchingLine]:
     """Return lines whose times are in the host's zone, or in UTC, as in a container that knows no zone."""
     now = time.time()
     # A line without a year is taken to be near this time: without a begin, near now.
@@ -87,18 +102,30 @@ def dated_lines(texts: Sequence[str], zone: int, since: float) -> list[MatchingL
     def in_the_time(lines: list[MatchingLine]) -> int:
         return sum(since <= line.at <= now for line in lines)
 
-    by_zone = [lines_in_zone(texts, near, offset) for offset in dict.fromkeys((zone, 0))]
+    by_zone = [
+        lines_in_zone(texts, near, offset)
+        for offset in dict.fromkeys((zone, 0))
+    ]
     return max(by_zone, key=in_the_time)
 
 
-def lines_in_zone(texts: Iterable[str], near: float, zone: int) -> list[MatchingLine]:
+def lines_in_zone(
+    texts: Iterable[str], near: float, zone: int
+) -> list[MatchingLine]:
     lines = [parse_line(text, near, zone) for text in texts]
     return list(filter(None, lines))
 
 
-def lines_of_journal(host: Host, identifier: str, word: str, since: float) -> list[MatchingLine]:
-    found = journald.entries_of(host, {identifier: journald.IDENTIFIER}, [word], since)
-    return [MatchingLine(at, journald.RESOLUTION, text) for at, text in found[identifier]]
+def lines_of_journal(
+    host: Host, identifier: str, word: str, since: float
+) -> list[MatchingLine]:
+    found = journald.entries_of(
+        host, {identifier: journald.IDENTIFIER}, [word], since
+    )
+    return [
+        MatchingLine(at, journald.RESOLUTION, text)
+        for at, text in found[identifier]
+    ]
 
 
 def zone_of(host: Host) -> int:
@@ -106,7 +133,9 @@ def zone_of(host: Host) -> int:
     match = ZONE.match(host.ask(None, "date", "+%z", root=False))
     if match is None:
         raise ValueError("date prints no zone")
-    seconds = int(match.group("hours")) * 3600 + int(match.group("minutes")) * 60
+    seconds = (
+        int(match.group("hours")) * 3600 + int(match.group("minutes")) * 60
+    )
     return -seconds if match.group("sign") == "-" else seconds
 
 

@@ -55,7 +55,12 @@ class Pattern:
             self.alternatives = [Alternative(parts) for parts in alternatives]
         except (ValueError, OverflowError, re.error) as exc:
             hint = "docs/flows.md lists the patterns that there are."
-            raise StageError("invalid", f"the pattern {text[:LONGEST]!r}: {exc}", resource=text, hint=hint) from None
+            raise StageError(
+                "invalid",
+                f"the pattern {text[:LONGEST]!r}: {exc}",
+                resource=text,
+                hint=hint,
+            ) from None
 
     def search(self, text: str) -> dict[str, str | None] | None:
         """Return the values that the pattern names in a text; None if the text does not have it."""
@@ -92,7 +97,9 @@ def check_width(alternatives: list[list[Part]]) -> None:
     wide = sum(map(has_wide, alternatives))
     if wide > MOST_WIDE:
         what = f"repeat something without end or more than {WIDE} times"
-        raise ValueError(f"{wide} of its alternatives {what}, and {MOST_WIDE} are the most")
+        raise ValueError(
+            f"{wide} of its alternatives {what}, and {MOST_WIDE} are the most"
+        )
 
 
 def has_wide(parts: list[Part]) -> bool:
@@ -112,12 +119,19 @@ def is_wide(token: Token) -> bool:
 def cut(text: str) -> list[list[Part]]:
     """Return each of the alternatives of a pattern."""
     if len(text) > LONGEST:
-        raise ValueError(f"it has {len(text)} characters, and {LONGEST} are the most")
+        raise ValueError(
+            f"it has {len(text)} characters, and {LONGEST} are the most"
+        )
     alternatives: list[list[Part]] = [[[]]]
     depth = 0
     for token in tokens_of(text):
-        depth += (token.group("open") is not None) - (token.group("close") is not None)
-        is_either, is_anything = bool(token.group("either")), token[0] == ANYTHING
+        depth += (token.group("open") is not None) - (
+            token.group("close") is not None
+        )
+        is_either, is_anything = (
+            bool(token.group("either")),
+            token[0] == ANYTHING,
+        )
         if depth and (is_either or is_anything):
             raise ValueError(f"{token[0]} cannot be in a group")
         if is_either:
@@ -134,7 +148,9 @@ def tokens_of(text: str) -> Iterator[Token]:
     while at < len(text):
         token = TOKEN.match(text, at)
         if token is None:
-            raise ValueError(f"{text[at : at + 12]!r} cannot be in it, or not at this place")
+            raise ValueError(
+                f"{text[at : at + 12]!r} cannot be in it, or not at this place"
+            )
         yield token
         at = token.end()
 
@@ -148,7 +164,9 @@ def compiled(part: Part, is_last: bool) -> re.Pattern[str]:
             following = following[1:]
         if is_open(token) and not has_end(token, following, is_last):
             what = following[0][0] if following else ANYTHING
-            raise ValueError(f"{token[0]} must be followed by a character that it does not take, not by {what}")
+            raise ValueError(
+                f"{token[0]} must be followed by a character that it does not take, not by {what}"
+            )
     return re.compile("".join(token[0] for token in part))
 
 
@@ -171,6 +189,8 @@ def ends(token: Token, following: Token) -> bool:
     """Return whether a repeat ends where the following token begins, and nowhere else."""
     atom = following.group("atom") or "."
     is_character = atom != "." and (len(atom) == 1 or ESCAPED.fullmatch(atom))
-    if not is_character or MAY_BE_ABSENT.match(following.group("repeat") or ""):
+    if not is_character or MAY_BE_ABSENT.match(
+        following.group("repeat") or ""
+    ):
         return False
     return not re.fullmatch(token.group("atom"), atom[-1])

@@ -26,9 +26,17 @@ def read(host: Host, writers: Sequence[Writer], wanted: Wanted) -> LogResult:
     """Return the events of a host's logs, and for each log whether it was read whole."""
     zone = host.attempt("the host's time zone", zone_of, default=0)
     scan = Scan(wanted, zone)
-    found = host.attempt("the list of logs", log_files.files_of, writers, wanted.since, default={})
+    found = host.attempt(
+        "the list of logs",
+        log_files.files_of,
+        writers,
+        wanted.since,
+        default={},
+    )
     files = dict(sorted(found.items()))
-    holes = host.attempt("the holes in the logs", log_files.holes_in, list(files), default={})
+    holes = host.attempt(
+        "the holes in the logs", log_files.holes_in, list(files), default={}
+    )
     sources = [hollow(files[path], path, size) for path, size in holes.items()]
     for path in holes:
         del files[path]
@@ -44,27 +52,52 @@ def hollow(file: FoundFile, path: str, hole: int) -> ReadLog:
     return ReadLog(file.service, path, False, None, reason, False)
 
 
-def read_files(host: Host, files: Mapping[str, FoundFile], scan: Scan, zone: float) -> list[ReadLog]:
+def read_files(
+    host: Host, files: Mapping[str, FoundFile], scan: Scan, zone: float
+) -> list[ReadLog]:
     """Take the events of files; return those that are of the run's time."""
     wanted = scan.wanted
     paths = list(files)
     times = grep.moments(wanted.since, wanted.until, zone)
-    edges = host.attempt("the first and last lines of the logs", log_files.edges_of, paths, default={})
-    matches = host.attempt("the logs", grep.matching_lines, paths, scan.keys, scan.window_texts(), times)
-    later = host.attempt("the first lines of the logs once more", log_files.heads_of, paths, default={})
+    edges = host.attempt(
+        "the first and last lines of the logs",
+        log_files.edges_of,
+        paths,
+        default={},
+    )
+    matches = host.attempt(
+        "the logs",
+        grep.matching_lines,
+        paths,
+        scan.keys,
+        scan.window_texts(),
+        times,
+    )
+    later = host.attempt(
+        "the first lines of the logs once more",
+        log_files.heads_of,
+        paths,
+        default={},
+    )
     sources = []
     for path, file in files.items():
         is_read = matches is not None and not path.endswith(COMPRESSED)
-        lines = matches.get(path, []) if matches is not None and is_read else None
+        lines = (
+            matches.get(path, []) if matches is not None and is_read else None
+        )
         own_edges = edges.get(path) or ([], [])
         stayed = log_files.is_same_file(own_edges, path, later)
-        source = scan.file(file.service, path, file.changed, lines, own_edges, stayed)
+        source = scan.file(
+            file.service, path, file.changed, lines, own_edges, stayed
+        )
         if source:
             sources.append(source)
     return sources
 
 
-def read_journal(host: Host, writers: Sequence[Writer], scan: Scan) -> list[ReadLog]:
+def read_journal(
+    host: Host, writers: Sequence[Writer], scan: Scan
+) -> list[ReadLog]:
     services: dict[str, str] = {}
     for writer in writers:
         services.update(dict.fromkeys(writer.journals or (), writer.service))
@@ -73,35 +106,56 @@ def read_journal(host: Host, writers: Sequence[Writer], scan: Scan) -> list[Read
     # At the beginning of a message there is no blank before its level.
     texts = {*scan.keys, *map(str.lstrip, scan.window_texts())}
     window = (scan.wanted.since, scan.wanted.until)
-    found = host.attempt("the journal", journald.read, services, texts, *window, default={})
-    return [scan.journal(services[name], name, entries) for name, entries in found.items()]
+    found = host.attempt(
+        "the journal", journald.read, services, texts, *window, default={}
+    )
+    return [
+        scan.journal(services[name], name, entries)
+        for name, entries in found.items()
+    ]
 
 
 def read_packed(
-    host: Host, services: Sequence[Mapping[str, Any]], wanted: Mapping[str, Any], offset_s: float
+    host: Host,
+    services: Sequence[Mapping[str, Any]],
+    wanted: Mapping[str, Any],
+    offset_s: float,
 ) -> dict[str, Any]:
     """Return the logs of a host whose clock is ahead, with its addresses, and the events packed into one text.
 
     services, wanted: as JSON has Writer and Wanted.
     Ansible looks at each value of a structure: for thousands of events that takes longer than to read the logs.
     """
-    times = {name: wanted[name] + offset_s for name in ("since", "began", "until")}
+    times = {
+        name: wanted[name] + offset_s for name in ("since", "began", "until")
+    }
     there = from_json(Wanted, {**wanted, **times}, "wanted")
     writers = [from_json(Writer, service, "services") for service in services]
     result = read(host, writers, there)
     addresses = host.attempt("the host's addresses", addresses_of, default=[])
     events = json.dumps([event.to_json() for event in result.events])
-    return {"events": events, "sources": to_json(result.sources), "addresses": addresses}
+    return {
+        "events": events,
+        "sources": to_json(result.sources),
+        "addresses": addresses,
+    }
 
 
-def with_events(logs: Mapping[str, Any], events: Sequence[ReadEvent]) -> dict[str, Any]:
+def with_events(
+    logs: Mapping[str, Any], events: Sequence[ReadEvent]
+) -> dict[str, Any]:
     """Return a result of read_packed with more events."""
-    packed = [*json.loads(logs["events"]), *(event.to_json() for event in events)]
+    packed = [
+        *json.loads(logs["events"]),
+        *(event.to_json() for event in events),
+    ]
     return {**logs, "events": json.dumps(packed)}
 
 
 def events_in(read: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return the events in a result of read_packed; none for a host that could not be read."""
     packed = (read or {}).get("events") or []
-    events: list[dict[str, Any]] = json.loads(packed) if isinstance(packed, str) else packed
+    events: list[dict[str, Any]] = (
+        json.loads(packed) if isinstance(packed, str) else packed
+    )
     return events

@@ -59,11 +59,15 @@ class Scan:
         self.zone = zone
         self.keys = wanted.kinds
         # The first of several ids at one place is the longest.
-        self.lengths = sorted({len(key) for key in self.keys if key}, reverse=True)
+        self.lengths = sorted(
+            {len(key) for key in self.keys if key}, reverse=True
+        )
         self.places = places_of(self.keys)
         self.patterns: dict[str, list[tuple[str, Pattern]]] = {}
         for phrase in wanted.phrases:
-            self.patterns.setdefault(phrase.service, []).append((phrase.pattern, Pattern(phrase.pattern)))
+            self.patterns.setdefault(phrase.service, []).append(
+                (phrase.pattern, Pattern(phrase.pattern))
+            )
         self.windows: dict[str, list[str]] = {}
         for window in wanted.windows:
             self.windows.setdefault(window.service, []).append(window.text)
@@ -102,27 +106,59 @@ class Scan:
         if lines is not None:
             self.take(service, ((None, line) for line in lines), zone)
             # A file that begins with a line of a wrong clock may still be of the run.
-            if first is not None and first > self.wanted.until and len(self.events) == before:
+            if (
+                first is not None
+                and first > self.wanted.until
+                and len(self.events) == before
+            ):
                 return None
-        return ReadLog(service, path, reason is None, first, reason, shows_requests(edges))
+        return ReadLog(
+            service, path, reason is None, first, reason, shows_requests(edges)
+        )
 
-    def reason_against(self, path: str, lines: Sequence[str] | None, first: float | None, stayed: bool) -> str | None:
+    def reason_against(
+        self,
+        path: str,
+        lines: Sequence[str] | None,
+        first: float | None,
+        stayed: bool,
+    ) -> str | None:
         """Return why a file was not read whole, or None."""
         if lines is None:
-            return "it is compressed" if path.endswith(COMPRESSED) else "it was not read"
+            return (
+                "it is compressed"
+                if path.endswith(COMPRESSED)
+                else "it was not read"
+            )
         if len(lines) >= grep.MOST:
             return f"more than {grep.MOST} lines were found in it"
         if not stayed:
             return "it was rotated away while it was read"
         if first is None:
             return "the time of its first line is not known"
-        return "it begins after the run did" if first > self.wanted.began else None
+        return (
+            "it begins after the run did"
+            if first > self.wanted.began
+            else None
+        )
 
-    def journal(self, service: str, name: str, entries: Sequence[tuple[float, str]]) -> ReadLog:
+    def journal(
+        self, service: str, name: str, entries: Sequence[tuple[float, str]]
+    ) -> ReadLog:
         self.take(service, entries, self.zone)
         is_flood = len(entries) >= journald.MOST
-        reason = f"more than {journald.MOST} entries were found in it" if is_flood else None
-        return ReadLog(service, f"journal of {name}", not is_flood, first=None, reason=reason)
+        reason = (
+            f"more than {journald.MOST} entries were found in it"
+            if is_flood
+            else None
+        )
+        return ReadLog(
+            service,
+            f"journal of {name}",
+            not is_flood,
+            first=None,
+            reason=reason,
+        )
 
     def zone_of(self, last: Sequence[str], changed: float) -> float:
         """Return the zone of a file's times: the host's, or UTC if its last line then fits its last change better."""
@@ -146,7 +182,12 @@ class Scan:
             for line in entry.split("\n"):
                 parsed = self.parse(line, at, zone)
                 if parsed and parsed.at is not None:
-                    self.add(service, parsed, parsed.at, line[: line_formats.LONGEST])
+                    self.add(
+                        service,
+                        parsed,
+                        parsed.at,
+                        line[: line_formats.LONGEST],
+                    )
 
     def parse(self, line: str, at: float | None, zone: float) -> Line | None:
         """Return the fields of a line. at: the time of the journal's entry, which a line without a time has as well."""
@@ -166,14 +207,18 @@ class Scan:
         elif parsed.warned and self.wanted.errors:
             self.add_warning(service, parsed, at, line)
 
-    def event(self, service: str, parsed: Line, at: float, line: str) -> ReadEvent | None:
+    def event(
+        self, service: str, parsed: Line, at: float, line: str
+    ) -> ReadEvent | None:
         """Return the event of a line; None if it is not of the run's time, or has nothing that is looked for."""
         slack = parsed.resolution_s + SLACK
         if not self.wanted.since - slack <= at <= self.wanted.until + slack:
             return None
         keys = self.keys_in(line)
         phrases, fields = self.phrases_in(service, parsed.text)
-        texts = [text for text in self.windows.get(service, ()) if text in line]
+        texts = [
+            text for text in self.windows.get(service, ()) if text in line
+        ]
         # The method of a message is in a line before it, which may have no id.
         if parsed.queue:
             fields.update(self.message(service, parsed, parsed.queue))
@@ -221,7 +266,9 @@ class Scan:
                 return text
         return None
 
-    def phrases_in(self, service: str, text: str) -> tuple[list[str], dict[str, Any]]:
+    def phrases_in(
+        self, service: str, text: str
+    ) -> tuple[list[str], dict[str, Any]]:
         """Return the phrases that a line has, and the values that they name, if these can be no secret."""
         phrases: list[str] = []
         fields: dict[str, Any] = {}
@@ -230,10 +277,18 @@ class Scan:
             if values is None:
                 continue
             phrases.append(name)
-            fields.update({key: value for key, value in values.items() if value and SAFE.match(value)})
+            fields.update(
+                {
+                    key: value
+                    for key, value in values.items()
+                    if value and SAFE.match(value)
+                }
+            )
         return phrases, fields
 
-    def message(self, service: str, parsed: Line, message: QueueMessage) -> dict[str, Any]:
+    def message(
+        self, service: str, parsed: Line, message: QueueMessage
+    ) -> dict[str, Any]:
         """Return the fields of a message. The same process names its method in a line before, for the same request."""
         thread = (service, parsed.process, tuple(parsed.requests))
         fields: dict[str, Any] = to_json(message)
@@ -250,33 +305,67 @@ class Scan:
 
     # Errors
 
-    def add_error(self, service: str, parsed: Line, at: float, line: str) -> None:
+    def add_error(
+        self, service: str, parsed: Line, at: float, line: str
+    ) -> None:
         """Add an error, or a line of its traceback to the error that it belongs to."""
         if not self.wanted.began - SLACK <= at <= self.wanted.until + SLACK:
             return
         thread = (service, parsed.process)
         keys = self.keys_in(line)
-        failure = {"logger": parsed.logger, **self.failure(service, parsed, line)}
+        failure = {
+            "logger": parsed.logger,
+            **self.failure(service, parsed, line),
+        }
         place = self.errors.get(thread)
-        if place is not None and is_one_error(self.events[place], at, parsed.logger):
+        if place is not None and is_one_error(
+            self.events[place], at, parsed.logger
+        ):
             self.events[place] = merged(self.events[place], failure, keys)
             return
         self.errors[thread] = len(self.events)
-        self.events.append(ReadEvent(at, service, "error", parsed.resolution_s, keys=keys, fields=failure))
+        self.events.append(
+            ReadEvent(
+                at,
+                service,
+                "error",
+                parsed.resolution_s,
+                keys=keys,
+                fields=failure,
+            )
+        )
 
-    def add_warning(self, service: str, parsed: Line, at: float, line: str) -> None:
+    def add_warning(
+        self, service: str, parsed: Line, at: float, line: str
+    ) -> None:
         """Add a warning that has an id of the run and reports how something failed.
 
         The others are noise. That one has an exception at its end says nothing: oslo.log adds what is being handled.
         """
         keys = self.keys_in(line)
-        if not keys or not self.wanted.began - SLACK <= at <= self.wanted.until + SLACK:
+        if (
+            not keys
+            or not self.wanted.began - SLACK <= at <= self.wanted.until + SLACK
+        ):
             return
         failure = self.failure(service, parsed, line)
         if failure["how"] is None:
             return
-        fields = {"logger": parsed.logger, **failure, "severity": Severity.WARNING.value}
-        self.events.append(ReadEvent(at, service, "error", parsed.resolution_s, keys=keys, fields=fields))
+        fields = {
+            "logger": parsed.logger,
+            **failure,
+            "severity": Severity.WARNING.value,
+        }
+        self.events.append(
+            ReadEvent(
+                at,
+                service,
+                "error",
+                parsed.resolution_s,
+                keys=keys,
+                fields=fields,
+            )
+        )
 
     def failure(self, service: str, parsed: Line, line: str) -> dict[str, Any]:
         """Return the exception of an error, the module that raised it, how and at whom it failed, and its quote."""
@@ -285,7 +374,9 @@ class Scan:
         how = error_text.how_of(message)
         named = error_text.named_in(message, writer_of(service))
         raised_in = line_formats.module_in(line)
-        is_periodic = error_text.is_periodic(parsed.logger, message) or error_text.is_periodic(raised_in, "")
+        is_logged_by_task = error_text.is_periodic(parsed.logger, message)
+        is_raised_in_task = error_text.is_periodic(raised_in, "")
+        is_periodic = is_logged_by_task or is_raised_in_task
         return {
             "exception": line_formats.exception_in(parsed.text),
             "raised_in": raised_in,
@@ -300,7 +391,12 @@ class Scan:
         }
 
 
-def is_evidence(parsed: Line, keys: dict[str, list[str]], phrases: list[str], texts: list[str]) -> bool:
+def is_evidence(
+    parsed: Line,
+    keys: dict[str, list[str]],
+    phrases: list[str],
+    texts: list[str],
+) -> bool:
     """Return whether a line belongs to the run, and shows something."""
     if texts:
         return True
@@ -316,9 +412,19 @@ def is_one_error(error: ReadEvent, at: float, logger: str | None) -> bool:
     return at - error.at <= ONE_ERROR and logger == error.fields.get("logger")
 
 
-def merged(error: ReadEvent, failure: dict[str, Any], keys: dict[str, list[str]]) -> ReadEvent:
+def merged(
+    error: ReadEvent, failure: dict[str, Any], keys: dict[str, list[str]]
+) -> ReadEvent:
     """Return an error with the fields of a later line: the last line of a traceback is the exception itself."""
-    fields = {**error.fields, **{name: value for name, value in failure.items() if value}}
-    mentions = [*error.fields.get("mentions", ()), *failure.get("mentions", ())]
+    fields = {
+        **error.fields,
+        **{name: value for name, value in failure.items() if value},
+    }
+    mentions = [
+        *error.fields.get("mentions", ()),
+        *failure.get("mentions", ()),
+    ]
     fields.update(mentions=list(dict.fromkeys(mentions)))
-    return dataclasses.replace(error, fields=fields, keys={**error.keys, **keys})
+    return dataclasses.replace(
+        error, fields=fields, keys={**error.keys, **keys}
+    )

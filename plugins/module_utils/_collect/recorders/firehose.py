@@ -42,9 +42,13 @@ PATIENCE = 60
 LONGEST = 1 << 20
 MOST_IDS = 200
 
-UUID = re.compile(r"(?<![0-9a-f-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f-])")
+UUID = re.compile(
+    r"(?<![0-9a-f-])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f-])"
+)
 REQUEST = re.compile(r"^req-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-MESSAGE = re.compile(r"^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
+MESSAGE = re.compile(
+    r"^(?:[0-9a-f]{32}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$"
+)
 METHOD = re.compile(r"^[a-z_][a-z0-9_.]{0,79}$")
 NAME = re.compile(r"^[\w.@:-]{1,255}$")
 
@@ -57,7 +61,9 @@ Keep = Callable[[float, str, Mapping[str, Any], Any], Optional[Summary]]
 Execute = Callable[[Sequence[str]], str]
 
 
-def summary(at: float, key: str, headers: Mapping[str, Any], body: Any) -> Summary | None:
+def summary(
+    at: float, key: str, headers: Mapping[str, Any], body: Any
+) -> Summary | None:
     """Return the fields that are kept of a traced message: sender, method, topic and ids. None if it is not an RPC."""
     message = rpc_of(body)
     if message is None:
@@ -65,14 +71,23 @@ def summary(at: float, key: str, headers: Mapping[str, Any], body: Any) -> Summa
     direction, _dot, queue_name = key.partition(".")
     delivered = direction == "deliver"
     topic = queue_name if delivered else topic_in(headers)
-    requests = [message.get("_context_request_id"), message.get("_context_global_request_id")]
-    own_requests = {request for request in requests if fitting(REQUEST, request)}
+    requests = [
+        message.get("_context_request_id"),
+        message.get("_context_global_request_id"),
+    ]
+    own_requests = {
+        request for request in requests if fitting(REQUEST, request)
+    }
     ids = set(UUID.findall(str(body[:LONGEST])))
     return {
         "at": at,
         "action": action_of(message, delivered),
-        "method": fitting(METHOD, message.get("event_type", message.get("method"))),
-        "message": fitting(MESSAGE, message.get("_msg_id") or message.get("_unique_id")),
+        "method": fitting(
+            METHOD, message.get("event_type", message.get("method"))
+        ),
+        "message": fitting(
+            MESSAGE, message.get("_msg_id") or message.get("_unique_id")
+        ),
         "topic": fitting(NAME, topic),
         "client": fitting(NAME, client_in(headers)),
         "requests": sorted(own_requests),
@@ -115,7 +130,11 @@ def rpc_of(body: Any) -> dict[str, Any] | None:
         return None
     try:
         envelope = json.loads(body)
-        return dict(json.loads(envelope["oslo.message"])) if "oslo.message" in envelope else None
+        return (
+            dict(json.loads(envelope["oslo.message"]))
+            if "oslo.message" in envelope
+            else None
+        )
     except (ValueError, TypeError):
         return None
 
@@ -132,18 +151,33 @@ class Broker:
 
     def vhosts(self) -> dict[str, bool]:
         """Return whether each virtual host is traced."""
-        vhosts = json.loads(self.ask("list_vhosts", "name", "tracing", "--formatter", "json"))
-        return {vhost["name"]: vhost["tracing"] in (True, "true") for vhost in vhosts}
+        vhosts = json.loads(
+            self.ask("list_vhosts", "name", "tracing", "--formatter", "json")
+        )
+        return {
+            vhost["name"]: vhost["tracing"] in (True, "true")
+            for vhost in vhosts
+        }
 
     def recorders(self) -> dict[str, list[str]]:
         """Return the tags of each user that a recorder has made."""
         users = json.loads(self.ask("list_users", "--formatter", "json"))
-        return {user["user"]: user["tags"] for user in users if user["user"].startswith(MARK)}
+        return {
+            user["user"]: user["tags"]
+            for user in users
+            if user["user"].startswith(MARK)
+        }
 
     def address(self) -> str:
         """Return the address and port of the broker, as its own host reaches it."""
-        listeners = json.loads(self.ask("status", "--formatter", "json"))["listeners"]
-        plain = [listener for listener in listeners if listener["protocol"] == "amqp"]
+        listeners = json.loads(self.ask("status", "--formatter", "json"))[
+            "listeners"
+        ]
+        plain = [
+            listener
+            for listener in listeners
+            if listener["protocol"] == "amqp"
+        ]
         if not plain:
             raise RuntimeError("the broker has no listener without TLS")
         name, port = plain[0]["interface"].strip("[]"), plain[0]["port"]
@@ -163,14 +197,18 @@ def lives(tags: Iterable[str], now: float) -> bool:
 def hashed(password: str) -> str:
     """Return a password as RabbitMQ keeps it: other processes can see the words of a command."""
     salt = os.urandom(4)
-    return base64.b64encode(salt + hashlib.sha256(salt + password.encode()).digest()).decode()
+    return base64.b64encode(
+        salt + hashlib.sha256(salt + password.encode()).digest()
+    ).decode()
 
 
 def recorded(vhosts: Iterable[str], wanted: Sequence[str]) -> list[str]:
     """Return the virtual hosts to record: those that are wanted and exist."""
     existing = [vhost for vhost in wanted if vhost in vhosts]
     if not existing:
-        raise RuntimeError(f"the broker has no virtual host {' or '.join(wanted)}, but {', '.join(sorted(vhosts))}")
+        raise RuntimeError(
+            f"the broker has no virtual host {' or '.join(wanted)}, but {', '.join(sorted(vhosts))}"
+        )
     return existing
 
 
@@ -184,18 +222,39 @@ def remove_dead(broker: Broker, now: float) -> set[str]:
     return tags_of_all
 
 
-def admit(broker: Broker, name: str, vhosts: Sequence[str], seconds: float, now: float) -> tuple[str, list[str]]:
+def admit(
+    broker: Broker,
+    name: str,
+    vhosts: Sequence[str],
+    seconds: float,
+    now: float,
+) -> tuple[str, list[str]]:
     """Create a user that may only record. Return (password, the virtual hosts that others already trace)."""
     ours = remove_dead(broker, now)
-    traced = [vhost for vhost, is_traced in broker.vhosts().items() if is_traced]
+    traced = [
+        vhost for vhost, is_traced in broker.vhosts().items() if is_traced
+    ]
     foreign = [vhost for vhost in traced if RESTORES + vhost not in ours]
     password = secrets.token_urlsafe(32)
     broker.ask("add_user", name, hashed(password), "--pre-hashed-password")
     restored = [RESTORES + vhost for vhost in vhosts if vhost not in foreign]
-    broker.ask("set_user_tags", name, f"{UNTIL}{int(now + seconds + PATIENCE)}", *restored)
+    broker.ask(
+        "set_user_tags",
+        name,
+        f"{UNTIL}{int(now + seconds + PATIENCE)}",
+        *restored,
+    )
     own = f"^{re.escape(name)}$"
     for vhost in vhosts:
-        broker.ask("set_permissions", "-p", vhost, name, own, own, f"{own}|^{re.escape(TRACE)}$")
+        broker.ask(
+            "set_permissions",
+            "-p",
+            vhost,
+            name,
+            own,
+            own,
+            f"{own}|^{re.escape(TRACE)}$",
+        )
     return password, [vhost for vhost in vhosts if vhost in foreign]
 
 
@@ -218,40 +277,66 @@ def execute(words: Sequence[str]) -> str:
     # This program is not a module, and has no run_command().
     # pylint: disable-next=ansible-bad-function
     done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     if done.returncode:
         output = " ".join((done.stderr or done.stdout).split())[:300]
-        raise RuntimeError(f"{' '.join(words[:4])} ended with status {done.returncode}: {output}")
+        raise RuntimeError(
+            f"{' '.join(words[:4])} ended with status {done.returncode}: {output}"
+        )
     return done.stdout
 
 
-def record(directory: str, config: Mapping[str, Any], kept_of: Keep = summary) -> None:
+def record(
+    directory: str, config: Mapping[str, Any], kept_of: Keep = summary
+) -> None:
     """Write what `kept_of` keeps of each message, until systemd ends this."""
     import amqp  # noqa: PLC0415 - OpenStack's own packages bring it; restore must work without it
 
     broker = Broker(execute, config["prefix"])
     name, vhosts = config["name"], recorded(broker.vhosts(), config["vhosts"])
-    password, foreign = admit(broker, name, vhosts, config["seconds"], time.time())
-    with open(os.path.join(directory, "found.json"), "w", opener=private) as file:
+    password, foreign = admit(
+        broker, name, vhosts, config["seconds"], time.time()
+    )
+    with open(
+        os.path.join(directory, "found.json"), "w", opener=private
+    ) as file:
         json.dump({"foreign": bool(foreign)}, file)
     address, writing = broker.address(), threading.Lock()
     ended: queue.SimpleQueue[BaseException] = queue.SimpleQueue()
-    with open(os.path.join(directory, "messages"), "w", opener=private, buffering=1) as file:
+    with open(
+        os.path.join(directory, "messages"), "w", opener=private, buffering=1
+    ) as file:
 
         def keep(message: Any) -> None:
-            line = kept_of(time.time(), message.delivery_info["routing_key"], message.headers, message.body)
+            line = kept_of(
+                time.time(),
+                message.delivery_info["routing_key"],
+                message.headers,
+                message.body,
+            )
             with writing:
                 if line and file.tell() < KEPT:
                     file.write(json.dumps(line) + "\n")
 
         for vhost in vhosts:
             connection = amqp.Connection(
-                address, userid=name, password=password, virtual_host=vhost, login_method="PLAIN"
+                address,
+                userid=name,
+                password=password,
+                virtual_host=vhost,
+                login_method="PLAIN",
             )
             connection.connect()
             consume(connection.channel(), name, keep)
-            threading.Thread(target=drain, args=(connection, ended.put), daemon=True).start()
+            threading.Thread(
+                target=drain, args=(connection, ended.put), daemon=True
+            ).start()
             broker.ask("trace_on", "-p", vhost)
         ready()
         raise ended.get()
@@ -259,7 +344,12 @@ def record(directory: str, config: Mapping[str, Any], kept_of: Keep = summary) -
 
 def consume(channel: Any, name: str, keep: Callable[[Any], None]) -> None:
     """Have every message of a virtual host copied to a queue of our own."""
-    channel.queue_declare(name, exclusive=True, auto_delete=True, arguments={"x-max-length": QUEUED})
+    channel.queue_declare(
+        name,
+        exclusive=True,
+        auto_delete=True,
+        arguments={"x-max-length": QUEUED},
+    )
     for key in ("publish.#", "deliver.#"):
         channel.queue_bind(name, TRACE, key)
     channel.basic_consume(name, no_ack=True, callback=keep)
@@ -279,10 +369,15 @@ def ready() -> None:
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
-            sender.sendto(b"READY=1", "\0" + address[1:] if address.startswith("@") else address)
+            sender.sendto(
+                b"READY=1",
+                "\0" + address[1:] if address.startswith("@") else address,
+            )
 
 
-def restore(directory: str, config: Mapping[str, Any], tries: int = 3, pause: float = 5) -> None:
+def restore(
+    directory: str, config: Mapping[str, Any], tries: int = 3, pause: float = 5
+) -> None:
     """Undo all changes and remove the directory; if that fails, the reason stays in the file left there."""
     broker = Broker(execute, config["prefix"])
     for left in range(tries - 1, -1, -1):
@@ -290,7 +385,12 @@ def restore(directory: str, config: Mapping[str, Any], tries: int = 3, pause: fl
             readmit(broker, config["name"], time.time())
             shutil.rmtree(directory)
             return
-        except (RuntimeError, OSError, ValueError, subprocess.SubprocessError) as exc:
+        except (
+            RuntimeError,
+            OSError,
+            ValueError,
+            subprocess.SubprocessError,
+        ) as exc:
             reason = str(exc)
         if left:
             time.sleep(pause)
@@ -307,7 +407,9 @@ def private(path: str, flags: int) -> int:
 
 def main() -> None:
     work, directory = sys.argv[1:]
-    with open(os.path.join(directory, "config.json"), encoding="utf-8") as file:
+    with open(
+        os.path.join(directory, "config.json"), encoding="utf-8"
+    ) as file:
         config = json.load(file)
     if work == "record":
         record(directory, config)

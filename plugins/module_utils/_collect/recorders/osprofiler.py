@@ -65,7 +65,9 @@ class StatementSpan(Span):
 
 def headers(key: str, trace: str) -> dict[str, str]:
     """Return the headers that name the trace of a request, signed with a key of OSProfiler's middleware."""
-    packed = base64.urlsafe_b64encode(json.dumps({"base_id": trace, "parent_id": trace}).encode())
+    packed = base64.urlsafe_b64encode(
+        json.dumps({"base_id": trace, "parent_id": trace}).encode()
+    )
     signature = hmac.new(key.encode(), packed, hashlib.sha1).hexdigest()
     return {"X-Trace-Info": packed.decode(), "X-Trace-HMAC": signature}
 
@@ -96,7 +98,9 @@ def began(span: Span) -> float:
     return span.at
 
 
-def walk(nodes: Iterable[Mapping[str, Any]], parent: Info | None = None) -> Iterator[tuple[Info, Info | None]]:
+def walk(
+    nodes: Iterable[Mapping[str, Any]], parent: Info | None = None
+) -> Iterator[tuple[Info, Info | None]]:
     """Yield (info, info of the parent or None) of each span."""
     for node in nodes:
         info = node["info"]
@@ -142,12 +146,22 @@ def with_details(span: Span, details: Mapping[str, Any]) -> Span:
     if "db" in details:
         statement = str(details["db"].get("statement"))
         verb, table = VERB.search(statement), TABLE.search(statement)
-        return StatementSpan(**common, verb=verb[1].upper() if verb else None, table=table[1] if table else None)
+        return StatementSpan(
+            **common,
+            verb=verb[1].upper() if verb else None,
+            table=table[1] if table else None,
+        )
     if "function" in details:
-        return CallSpan(**common, function=fitting(details["function"].get("name")))
+        return CallSpan(
+            **common, function=fitting(details["function"].get("name"))
+        )
     if "request" in details:
         request = details["request"]
-        return RequestSpan(**common, method=fitting(request.get("method")), path=str(request.get("path"))[:LONGEST])
+        return RequestSpan(
+            **common,
+            method=fitting(request.get("method")),
+            path=str(request.get("path"))[:LONGEST],
+        )
     return span
 
 

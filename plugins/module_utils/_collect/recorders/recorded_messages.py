@@ -18,14 +18,22 @@ RESOLUTION = 0.01
 FIELDS = ("action", "method", "message", "topic", "client")
 
 
-def read(lines: Iterable[str], keys: Mapping[str, Sequence[str]]) -> list[ReadEvent]:
+def read(
+    lines: Iterable[str], keys: Mapping[str, Sequence[str]]
+) -> list[ReadEvent]:
     """Return the events of the run: messages with an id of the run, their replies, and the deliveries of both."""
     kinds = {}
     for kind, texts in keys.items():
         kinds.update(dict.fromkeys(texts, kind))
     events = [event_of(kept, kinds) for kept in whole(lines)]
-    ours = {event.fields["message"] for event in events if is_ours(event)} - {None}
-    return [event for event in events if is_ours(event) or event.fields["message"] in ours]
+    ours = {event.fields["message"] for event in events if is_ours(event)} - {
+        None
+    }
+    return [
+        event
+        for event in events
+        if is_ours(event) or event.fields["message"] in ours
+    ]
 
 
 def is_ours(event: ReadEvent) -> bool:
@@ -47,4 +55,12 @@ def event_of(kept: Mapping[str, Any], kinds: Mapping[str, str]) -> ReadEvent:
     for text in sorted(named & kinds.keys()):
         keys.setdefault(kinds[text], []).append(text)
     fields = {name: kept[name] for name in FIELDS}
-    return ReadEvent(kept["at"], SERVICE, "rpc", RESOLUTION, level=None, keys=dict(sorted(keys.items())), fields=fields)
+    return ReadEvent(
+        kept["at"],
+        SERVICE,
+        "rpc",
+        RESOLUTION,
+        level=None,
+        keys=dict(sorted(keys.items())),
+        fields=fields,
+    )

@@ -11,4 +11,7 @@ from __future__ import annotations
 
 from . import api, console, host, log, queue, span
 
-SOURCES = {module.SOURCE.name: module.SOURCE for module in (api, console, host, log, queue, span)}
+SOURCES = {
+    module.SOURCE.name: module.SOURCE
+    for module in (api, console, host, log, queue, span)
+}

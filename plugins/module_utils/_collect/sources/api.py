@@ -30,7 +30,9 @@ Keys = Mapping[str, list[str]]
 def events(run: Context, _reads: JsonObject) -> list[Event]:
     found: list[Event] = []
     for stage in run.record.stages:
-        found += (from_call(call, stage.stage, run.keys) for call in stage.calls)
+        found += (
+            from_call(call, stage.stage, run.keys) for call in stage.calls
+        )
     for stage in run.record.stages:
         found += from_waits(stage, run.keys)
     found += from_token(run.record)
@@ -45,7 +47,12 @@ def from_call(call: Call, stage: StageName, keys: Keys) -> Event:
     if request and REQUESTED.match(request):
         kind = "request" if request in keys.get("request", ()) else "asked"
         call_keys[kind] = [request]
-    own = {"method": call.method, "path": call.path, "status": call.status, "seconds": call.seconds}
+    own = {
+        "method": call.method,
+        "path": call.path,
+        "status": call.status,
+        "seconds": call.seconds,
+    }
     return Event(
         call.started,
         call.service or "",
@@ -78,13 +85,24 @@ def from_token(record: Record) -> Iterable[Event]:
     token = auth.details.get("token")
     if token:
         at = record.started if auth.started is None else auth.started
-        yield Event(at, "token", "fact", f"the token is of the kind {token}", fields={"token": token})
+        yield Event(
+            at,
+            "token",
+            "fact",
+            f"the token is of the kind {token}",
+            fields={"token": token},
+        )
 
 
 def from_nova(record: Record, keys: Keys) -> Iterable[Event]:
     """Return Nova's own events of the server."""
-    server_keys = {"server": keys.get("server", []), "request": keys.get("request", [])}
-    for action in record.stage_or_skipped(StageName.BOOT).details.get("events") or []:
+    server_keys = {
+        "server": keys.get("server", []),
+        "request": keys.get("request", []),
+    }
+    for action in (
+        record.stage_or_skipped(StageName.BOOT).details.get("events") or []
+    ):
         if action.get("start_time"):
             yield from_action(action, server_keys)
 
@@ -109,14 +127,33 @@ def from_instance(record: Record) -> Iterable[Event]:
     if instance is None:
         return
     keys = {"server": [instance.server.id]}
-    created, text = seconds_of(instance.server.created), "nova's entry of the server"
-    yield Event(created, "nova", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields={"fact": "created"})
+    created, text = (
+        seconds_of(instance.server.created),
+        "nova's entry of the server",
+    )
+    yield Event(
+        created,
+        "nova",
+        "fact",
+        text,
+        keys=keys,
+        resolution_s=WHOLE_SECOND,
+        fields={"fact": "created"},
+    )
     for port in instance.ports:
         yield from from_port(port, keys, instance.queried)
     if instance.allocations:
         text = "placement holds an allocation for the server"
         fields = {"fact": "allocation"}
-        yield Event(instance.queried, "placement", "fact", text, keys=keys, timeless=True, fields=fields)
+        yield Event(
+            instance.queried,
+            "placement",
+            "fact",
+            text,
+            keys=keys,
+            timeless=True,
+            fields=fields,
+        )
 
 
 def from_port(port: Port, server_keys: Keys, asked: float) -> Iterable[Event]:
@@ -124,14 +161,37 @@ def from_port(port: Port, server_keys: Keys, asked: float) -> Iterable[Event]:
     if port.created:
         at, fact = seconds_of(port.created), {"fact": "port created"}
         text = "neutron's entry of the port"
-        yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fact)
+        yield Event(
+            at,
+            "neutron",
+            "fact",
+            text,
+            keys=keys,
+            resolution_s=WHOLE_SECOND,
+            fields=fact,
+        )
     at = seconds_of(port.updated) if port.updated else asked
     text = f"the port is {port.status} in revision {port.revision}"
-    fields = {"fact": "port state", "status": port.status, "binding": port.kind, "on": port.host}
-    yield Event(at, "neutron", "fact", text, keys=keys, resolution_s=WHOLE_SECOND, fields=fields)
+    fields = {
+        "fact": "port state",
+        "status": port.status,
+        "binding": port.kind,
+        "on": port.host,
+    }
+    yield Event(
+        at,
+        "neutron",
+        "fact",
+        text,
+        keys=keys,
+        resolution_s=WHOLE_SECOND,
+        fields=fields,
+    )
 
 
-def to_see(rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+def to_see(
+    rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]
+) -> str | None:
     return "an administrator's cloud" if rule.tier == 1 else None
 
 
@@ -139,7 +199,15 @@ SOURCE = Source(
     name="api",
     tier=0,
     words="what the run did or was told, of {}",
-    fields=("method", "path", "status", "seconds", "state", "waited_for", "fact"),
+    fields=(
+        "method",
+        "path",
+        "status",
+        "seconds",
+        "state",
+        "waited_for",
+        "fact",
+    ),
     events=events,
     to_see=to_see,
 )

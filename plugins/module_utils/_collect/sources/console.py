@@ -36,10 +36,15 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
     if not steps:
         return []
     newest = max(step["uptime"] for step in steps.values())
-    ranges = zero_ranges(wait.states, steps) or [(requested, last_look - newest)]
+    ranges = zero_ranges(wait.states, steps) or [
+        (requested, last_look - newest)
+    ]
     low, high = sorted(common(ranges))
     keys = {"server": run.keys.get("server", [])}
-    return [from_step(step, (low + high) / 2, (high - low) / 2, keys) for step in steps.values()]
+    return [
+        from_step(step, (low + high) / 2, (high - low) / 2, keys)
+        for step in steps.values()
+    ]
 
 
 def first_wait(metadata: Stage) -> Wait | None:
@@ -55,7 +60,9 @@ def steps_in(metadata: Stage) -> list[Any]:
     return steps
 
 
-def from_step(step: JsonObject, zero: float, error: float, keys: dict[str, list[str]]) -> Event:
+def from_step(
+    step: JsonObject, zero: float, error: float, keys: dict[str, list[str]]
+) -> Event:
     """Return a line of the guest. zero: when its uptime was zero; error: how far that may be off."""
     return Event(
         zero + step["uptime"],
@@ -87,7 +94,11 @@ def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
             continue
         name: Any = step.get("step")
         uptime: Any = step.get("uptime")
-        if isinstance(name, str) and is_finite(uptime) and 0 <= uptime <= longest:
+        if (
+            isinstance(name, str)
+            and is_finite(uptime)
+            and 0 <= uptime <= longest
+        ):
             found[name] = step
     return found
 
@@ -98,7 +109,9 @@ def status_in(step: dict[str, Any]) -> int | None:
     return status if isinstance(status, int) else None
 
 
-def zero_ranges(looks: Iterable[State], steps: dict[str, JsonObject]) -> list[tuple[float, float]]:
+def zero_ranges(
+    looks: Iterable[State], steps: dict[str, JsonObject]
+) -> list[tuple[float, float]]:
     """Return (earliest, latest) moment of the guest's start, by each look that showed a new line."""
     ranges = []
     for look in looks:
@@ -118,7 +131,9 @@ def common(ranges: list[tuple[float, float]]) -> tuple[float, float]:
     return min(lows), max(highs)
 
 
-def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+def to_see(
+    _rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]
+) -> str | None:
     return None  # the run has read the console to its end
 
 

@@ -10,15 +10,23 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def words_of(kind: str, fields: Mapping[str, Any], caller: str | None = None) -> str:
+def words_of(
+    kind: str, fields: Mapping[str, Any], caller: str | None = None
+) -> str:
     """Return what an event with such fields was. caller: who sent a request."""
     if kind == "http":
         asked_by = f", asked by {caller}" if caller else ""
         return f"{fields.get('method') or 'request'} {fields.get('path')}: {fields.get('status') or 'begun'}{asked_by}"
     if kind == "rpc":
-        parts = (fields.get("action"), fields.get("method"), fields.get("topic"))
+        parts = (
+            fields.get("action"),
+            fields.get("method"),
+            fields.get("topic"),
+        )
         return " ".join(str(part) for part in parts if part)
     if kind == "error":
         exception = fields.get("exception")
-        return f"an error of {fields.get('logger')}" + (f": {exception}" if exception else "")
+        return f"an error of {fields.get('logger')}" + (
+            f": {exception}" if exception else ""
+        )
     return ""

@@ -26,7 +26,9 @@ Keys = Mapping[str, list[str]]
 
 
 def read(host: Any, params: JsonObject) -> Any:
-    return all_facts.read(host, params["parts"], params["instance"], params["platform"])
+    return all_facts.read(
+        host, params["parts"], params["instance"], params["platform"]
+    )
 
 
 @dataclass(frozen=True)
@@ -39,14 +41,40 @@ class Reading:
     took: float
     zone_s: float
 
-    def fact(self, service: str, fact: str, text: str, keys: Keys, **options: Any) -> Event:
+    def fact(
+        self, service: str, fact: str, text: str, keys: Keys, **options: Any
+    ) -> Event:
         """Return something that is so when the host is read."""
-        return self.event(self.asked, service, "fact", text, keys=keys, timeless=True, **{"fact": fact, **options})
+        return self.event(
+            self.asked,
+            service,
+            "fact",
+            text,
+            keys=keys,
+            timeless=True,
+            **{"fact": fact, **options},
+        )
 
-    def event(self, at: float, service: str, kind: str, text: str, **options: Any) -> Event:
+    def event(
+        self, at: float, service: str, kind: str, text: str, **options: Any
+    ) -> Event:
         """Return an event by the host's clock. Options that are no fields of all events are its own."""
-        common = {name: options.pop(name) for name in Event.__dataclass_fields__ if name in options}
-        return Event(at, service, kind, text, host=self.host, source="host", clock=self.host, fields=options, **common)
+        common = {
+            name: options.pop(name)
+            for name in Event.__dataclass_fields__
+            if name in options
+        }
+        return Event(
+            at,
+            service,
+            kind,
+            text,
+            host=self.host,
+            source="host",
+            clock=self.host,
+            fields=options,
+            **common,
+        )
 
 
 def events(run: Context, _reads: JsonObject) -> list[Event]:
@@ -60,7 +88,9 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
     for host in run.record.hosts:
         # The time of reading is by the control node's clock, and all other times are by the host's own.
         then = evidence.finished + (host.clock_offset_s or 0)
-        reading = Reading(host.host, run.keys, then, took, host.facts.get("zone_s") or 0)
+        reading = Reading(
+            host.host, run.keys, then, took, host.facts.get("zone_s") or 0
+        )
         found += from_facts(host.facts, reading)
     return found
 
@@ -84,31 +114,66 @@ def from_domain(domain: JsonObject, reading: Reading) -> Iterable[Event]:
     at = process["started"] if is_timed else reading.asked
     when = {"resolution_s": 0.01} if is_timed else {"timeless": True}
     text = "the emulator's process of the instance was started"
-    yield reading.event(at, "libvirt", "fact", text, keys=keys, fact="process", **when)
+    yield reading.event(
+        at, "libvirt", "fact", text, keys=keys, fact="process", **when
+    )
     for disk in domain["disks"]:
         yield from_disk(disk, keys, at, when, reading)
     yield from from_connections(domain, keys, reading)
 
 
-def from_disk(disk: JsonObject, server: Keys, at: float, when: JsonObject, reading: Reading) -> Event:
+def from_disk(
+    disk: JsonObject,
+    server: Keys,
+    at: float,
+    when: JsonObject,
+    reading: Reading,
+) -> Event:
     text = f"the domain's disk {disk['target']} is {disk['protocol'] or disk['type']} {disk['source']}"
-    volumes = [volume for volume in reading.keys.get("volume", []) if volume in str(disk["source"])]
+    volumes = [
+        volume
+        for volume in reading.keys.get("volume", [])
+        if volume in str(disk["source"])
+    ]
     keys = {**server, "volume": volumes} if volumes else dict(server)
-    return reading.event(at, "libvirt", "fact", text, keys=keys, fact="disk", protocol=disk["protocol"], **when)
+    return reading.event(
+        at,
+        "libvirt",
+        "fact",
+        text,
+        keys=keys,
+        fact="disk",
+        protocol=disk["protocol"],
+        **when,
+    )
 
 
-def from_connections(domain: JsonObject, keys: Keys, reading: Reading) -> Iterable[Event]:
+def from_connections(
+    domain: JsonObject, keys: Keys, reading: Reading
+) -> Iterable[Event]:
     """Return the connections of the emulator to daemons of Ceph."""
     monitors = monitors_in(domain)
     for peer in domain["process"].get("connections") or []:
-        is_monitor = ip_of(peer) in monitors and peer.rpartition(":")[2] in MONITOR_PORTS
-        fact, daemon = ("monitor", "monitor") if is_monitor else ("osd", "daemon")
-        yield reading.fact("qemu", fact, f"the emulator holds a connection to {peer}, of a Ceph {daemon}", keys)
+        is_monitor = (
+            ip_of(peer) in monitors
+            and peer.rpartition(":")[2] in MONITOR_PORTS
+        )
+        fact, daemon = (
+            ("monitor", "monitor") if is_monitor else ("osd", "daemon")
+        )
+        yield reading.fact(
+            "qemu",
+            fact,
+            f"the emulator holds a connection to {peer}, of a Ceph {daemon}",
+            keys,
+        )
 
 
 def monitors_in(domain: JsonObject) -> set[str]:
     """Return the addresses of the monitors of Ceph that the domain's disks name."""
-    monitors = chain.from_iterable(disk.get("monitors") or [] for disk in domain["disks"])
+    monitors = chain.from_iterable(
+        disk.get("monitors") or [] for disk in domain["disks"]
+    )
     return set(map(ip_of, monitors))
 
 
@@ -117,38 +182,73 @@ def ip_of(peer: str) -> str:
     return peer.rpartition(":")[0].strip("[]").removeprefix("::ffff:")
 
 
-def from_interface(port: str, interface: JsonObject, reading: Reading) -> Iterable[Event]:
+def from_interface(
+    port: str, interface: JsonObject, reading: Reading
+) -> Iterable[Event]:
     keys = {"port": [port]}
     text = f"{interface['name']} lies on {interface['bridge']} with tag {interface['tag']}"
     yield reading.fact("openvswitch", "interface", text, keys)
     flows = interface.get("flows") or {}
     if flows.get("count"):
-        at, error = reading.asked - reading.took / 2 - (flows.get("oldest_s") or 0), reading.took / 2 + 1.0
-        about = {"keys": keys, "fact": "flows", "resolution_s": 1.0, "error_s": error}
-        yield reading.event(at, "openvswitch", "fact", f"{flows['count']} flows for the port", **about)
+        at, error = (
+            reading.asked - reading.took / 2 - (flows.get("oldest_s") or 0),
+            reading.took / 2 + 1.0,
+        )
+        about = {
+            "keys": keys,
+            "fact": "flows",
+            "resolution_s": 1.0,
+            "error_s": error,
+        }
+        yield reading.event(
+            at,
+            "openvswitch",
+            "fact",
+            f"{flows['count']} flows for the port",
+            **about,
+        )
 
 
-def from_dhcp(port: str, dhcp: JsonObject, reading: Reading) -> Iterable[Event]:
+def from_dhcp(
+    port: str, dhcp: JsonObject, reading: Reading
+) -> Iterable[Event]:
     keys = {"port": [port]}
     if dhcp.get("hosts"):
         text = "dnsmasq's file of hosts has the port's MAC address and its IP address"
         yield reading.fact("dnsmasq", "host file", text, keys)
     if dhcp.get("leases"):
-        yield reading.fact("dnsmasq", "lease", "dnsmasq has leased the address", keys)
+        yield reading.fact(
+            "dnsmasq", "lease", "dnsmasq has leased the address", keys
+        )
     for line in dhcp.get("log") or []:
-        about = {"keys": keys, "resolution_s": line["resolution_s"], "message": line["kind"]}
-        yield reading.event(line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", **about)
+        about = {
+            "keys": keys,
+            "resolution_s": line["resolution_s"],
+            "message": line["kind"],
+        }
+        yield reading.event(
+            line["at"], "dnsmasq", "dhcp", f"DHCP {line['kind']}", **about
+        )
 
 
 def from_ovn(port: str, ovn: JsonObject, reading: Reading) -> Iterable[Event]:
     keys = {"port": [port]}
     if ovn.get("logical"):
-        yield reading.fact("ovn", "northbound port", "the northbound database has the port", keys)
+        yield reading.fact(
+            "ovn",
+            "northbound port",
+            "the northbound database has the port",
+            keys,
+        )
     if ovn.get("binding"):
-        yield reading.fact("ovn", "port binding", "the southbound database has the port", keys)
+        yield reading.fact(
+            "ovn", "port binding", "the southbound database has the port", keys
+        )
 
 
-def from_proxies(port: str, proxies: list[JsonObject], reading: Reading) -> Iterable[Event]:
+def from_proxies(
+    port: str, proxies: list[JsonObject], reading: Reading
+) -> Iterable[Event]:
     keys = {"port": [port]}
     for proxy in proxies:
         if proxy["processes"]:
@@ -190,18 +290,38 @@ def from_ceph(ceph: JsonObject, reading: Reading) -> Iterable[Event]:
 
 def from_image(image: JsonObject, reading: Reading) -> Iterable[Event]:
     name = f"{image['pool']}/{image['name']}"
-    keys = keys_in(image["name"].replace("_disk", "").replace("volume-", ""), reading.keys)
+    keys = keys_in(
+        image["name"].replace("_disk", "").replace("volume-", ""), reading.keys
+    )
     if image.get("created"):
         # Ceph writes the time in the zone of the host that asks.
         at = line_formats.spelled(image["created"], reading.zone_s)
-        cloned = f", a clone of {image['parent']}" if image.get("parent") else ""
-        about = {"keys": keys, "fact": "image", "pool": image["pool"], "clone": bool(image.get("parent"))}
-        yield reading.event(at, "ceph", "fact", f"{name} was made{cloned}", resolution_s=WHOLE_SECOND, **about)
+        cloned = (
+            f", a clone of {image['parent']}" if image.get("parent") else ""
+        )
+        about = {
+            "keys": keys,
+            "fact": "image",
+            "pool": image["pool"],
+            "clone": bool(image.get("parent")),
+        }
+        yield reading.event(
+            at,
+            "ceph",
+            "fact",
+            f"{name} was made{cloned}",
+            resolution_s=WHOLE_SECOND,
+            **about,
+        )
     for watcher in image.get("watchers") or []:
-        yield reading.fact("ceph", "watcher", f"{name} is watched from {watcher}", keys)
+        yield reading.fact(
+            "ceph", "watcher", f"{name} is watched from {watcher}", keys
+        )
 
 
-def to_see(rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+def to_see(
+    rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]
+) -> str | None:
     return f"ssh to the host of {rule.service}"
 
 

@@ -24,18 +24,25 @@ def read(host: Any, params: JsonObject) -> JsonObject | None:
         return None
     patient = host.patient()
     services = params["platform"].get("logs") or []
-    logs = reader.read_packed(patient, services, params["wanted"], params["offset_s"])
+    logs = reader.read_packed(
+        patient, services, params["wanted"], params["offset_s"]
+    )
     return {**logs, "unread": patient.unread}
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
     found: list[Event] = []
     for host, read in reads.items():
-        found += [from_line(logged, host, run.hosts) for logged in reader.events_in(read)]
+        found += [
+            from_line(logged, host, run.hosts)
+            for logged in reader.events_in(read)
+        ]
     return found
 
 
-def from_line(logged: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
+def from_line(
+    logged: JsonObject, host: str, hosts: Mapping[str, str]
+) -> Event:
     kind = logged["kind"]
     caller = hosts.get(logged.get("client", ""), logged.get("client"))
     at, until = times_of(logged)
@@ -60,28 +67,45 @@ def times_of(logged: JsonObject) -> tuple[float, float | None]:
     at: float = logged["at"]
     seconds = logged.get("seconds")
     if logged["kind"] == "http" and seconds is not None:
-        return (at, at + seconds) if logged.get("began") else (at - seconds, at)
+        return (
+            (at, at + seconds) if logged.get("began") else (at - seconds, at)
+        )
     return (at - float(seconds), at) if seconds else (at, None)
 
 
-def to_see(rule: Rule, levels: Mapping[str, Level], services: Iterable[str]) -> str | None:
+def to_see(
+    rule: Rule, levels: Mapping[str, Level], services: Iterable[str]
+) -> str | None:
     if rule.service not in services:
         return f"the log of {rule.service}"
     if rule.needed_level.rank > levels.get(rule.service, Level.INFO).rank:
-        setting = "debug = true" if rule.level is Level.DEBUG else "oslo.messaging at DEBUG"
+        setting = (
+            "debug = true"
+            if rule.level is Level.DEBUG
+            else "oslo.messaging at DEBUG"
+        )
         return f"{rule.service} with {setting}"
     return None
 
 
 def account(reads: JsonObject) -> tuple[HostLogs, ...]:
     """Return the logs that were read on each host, and the reasons why others were not."""
-    return tuple(account_of(host, read or {}) for host, read in sorted(reads.items()))
+    return tuple(
+        account_of(host, read or {}) for host, read in sorted(reads.items())
+    )
 
 
 def account_of(host: str, read: JsonObject) -> HostLogs:
-    reason = None if "events" in read else read.get("msg") or "it was not asked"
+    reason = (
+        None if "events" in read else read.get("msg") or "it was not asked"
+    )
     files, unread = read.get("sources") or (), read.get("unread") or ()
-    known = {"host": host, "reason": reason, "sources": files, "unread": unread}
+    known = {
+        "host": host,
+        "reason": reason,
+        "sources": files,
+        "unread": unread,
+    }
     return codec.from_json(HostLogs, known, f"the logs of {host}")
 
 

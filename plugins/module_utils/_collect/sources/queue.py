@@ -19,29 +19,49 @@ from .source import Context, JsonObject, Rule, Source
 def events(run: Context, reads: JsonObject) -> list[Event]:
     found: list[Event] = []
     for host, read in reads.items():
-        found += [from_message(kept, host, run.hosts) for kept in (read or {}).get("events") or []]
+        found += [
+            from_message(kept, host, run.hosts)
+            for kept in (read or {}).get("events") or []
+        ]
     return found
 
 
-def from_message(kept: JsonObject, host: str, hosts: Mapping[str, str]) -> Event:
+def from_message(
+    kept: JsonObject, host: str, hosts: Mapping[str, str]
+) -> Event:
     """Return a message, by the clock of the host that recorded it, as one of the host that sent or took it."""
-    return Event.from_host(kept, host=hosts.get(kept["client"], host), source="queue", clock=host)
+    return Event.from_host(
+        kept, host=hosts.get(kept["client"], host), source="queue", clock=host
+    )
 
 
-def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+def to_see(
+    _rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]
+) -> str | None:
     return "the messages on the queue (stackproof_firehose)"
 
 
 def account(reads: JsonObject) -> tuple[QueueAccount, ...]:
     """Return the number of messages from each host that was to record, and why some or all are missing."""
-    return tuple(account_of(host, read) for host, read in sorted(reads.items()) if read)
+    return tuple(
+        account_of(host, read) for host, read in sorted(reads.items()) if read
+    )
 
 
 def account_of(host: str, read: JsonObject) -> QueueAccount:
     if "events" not in read:
-        return QueueAccount(host, 0, foreign=False, reason=read.get("msg") or "it was not asked")
-    recorded = codec.from_json(RecordedMessages, read, f"the messages of {host}")
-    return QueueAccount(host, len(recorded.events), recorded.foreign, recorded.reason)
+        return QueueAccount(
+            host,
+            0,
+            foreign=False,
+            reason=read.get("msg") or "it was not asked",
+        )
+    recorded = codec.from_json(
+        RecordedMessages, read, f"the messages of {host}"
+    )
+    return QueueAccount(
+        host, len(recorded.events), recorded.foreign, recorded.reason
+    )
 
 
 SOURCE = Source(

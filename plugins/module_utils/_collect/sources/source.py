@@ -36,7 +36,8 @@ def nothing(_record: Record) -> JsonObject:
 def whether_read(reads: JsonObject) -> tuple[SourceAccount, ...]:
     """Return the reason why each host was not read, or None."""
     return tuple(
-        SourceAccount(host, read.get("msg") if read else "it was not asked") for host, read in sorted(reads.items())
+        SourceAccount(host, read.get("msg") if read else "it was not asked")
+        for host, read in sorted(reads.items())
     )
 
 
@@ -77,4 +78,8 @@ class Source:
         """Return the result of a host in the variable that the playbook registered there, or why there is none."""
         if self.returned is None:
             return registered
-        return registered[self.returned] if registered and self.returned in registered else registered
+        return (
+            registered[self.returned]
+            if registered and self.returned in registered
+            else registered
+        )

@@ -18,7 +18,9 @@ FIELDS = ("method", "path", "function", "verb", "table")
 
 
 def wanted(record: Record) -> JsonObject:
-    return {"trace": record.stage_or_skipped(StageName.BOOT).details.get("trace")}
+    return {
+        "trace": record.stage_or_skipped(StageName.BOOT).details.get("trace")
+    }
 
 
 def events(run: Context, reads: JsonObject) -> list[Event]:
@@ -44,17 +46,27 @@ def from_span(span: JsonObject, trace: str, host: str) -> Event:
         clock=host,
         source="span",
         keys={"trace": [trace]},
-        fields={name: span[name] for name in ("caller", "name", *FIELDS) if name in span},
+        fields={
+            name: span[name]
+            for name in ("caller", "name", *FIELDS)
+            if name in span
+        },
     )
 
 
 def text_of(span: JsonObject) -> str:
-    asked_by = f", asked by {span['caller']}" if span["kind"] == "http" and span["caller"] else ""
+    asked_by = (
+        f", asked by {span['caller']}"
+        if span["kind"] == "http" and span["caller"]
+        else ""
+    )
     details = filter(None, (span.get(name) for name in FIELDS))
     return " ".join([span["name"] or "span", *details]) + asked_by
 
 
-def to_see(_rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]) -> str | None:
+def to_see(
+    _rule: Rule, _levels: Mapping[str, Any], _services: Iterable[str]
+) -> str | None:
     return "OSProfiler (stackproof_profiler_key)"
 
 

@@ -14,7 +14,9 @@ BUG = Bug(
     URL,
     title="OVN's metadata agent answers requests before it is connected to the southbound database",
     components=("neutron-ovn-metadata-agent",),
-    shows=re.compile(r"'MetadataProxyHandler' object has no attribute 'sb_idl'"),
+    shows=re.compile(
+        r"'MetadataProxyHandler' object has no attribute 'sb_idl'"
+    ),
     affects="Neutron of about Wallaby",
     remedy="a newer Neutron, whose agent waits for the connection",
 )

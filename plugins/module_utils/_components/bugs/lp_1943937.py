@@ -26,7 +26,9 @@ BUG = Bug(
         "cinder-scheduler",
         "rabbitmq",
     ),
-    shows=re.compile(r"failed to perform operation on queue '[^']+' in vhost '[^']+' due to timeout"),
+    shows=re.compile(
+        r"failed to perform operation on queue '[^']+' in vhost '[^']+' due to timeout"
+    ),
     affects="RabbitMQ clusters after nodes were lost or restarted",
     remedy="stop all RabbitMQ servers and start them together, or delete the queue while its service is stopped",
 )

@@ -14,7 +14,9 @@ BUG = Bug(
     URL,
     title="A tap device that vanishes while Nova lists the host's devices ends the update of its resources",
     components=("nova-compute",),
-    shows=re.compile(r"Node device not found: no node device with matching name"),
+    shows=re.compile(
+        r"Node device not found: no node device with matching name"
+    ),
     affects="Nova of Yoga, among others",
     remedy="Ubuntu's nova 3:25.2.1-0ubuntu2.8, or a release that ignores the device",
 )

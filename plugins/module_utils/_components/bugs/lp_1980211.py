@@ -17,7 +17,9 @@ BUG = Bug(
         "neutron-server",
         "neutron-ovn-metadata-agent",
     ),
-    shows=re.compile(r"non-zero flags not allowed in calls to send\(\) on <class 'eventlet\.green\.ssl"),
+    shows=re.compile(
+        r"non-zero flags not allowed in calls to send\(\) on <class 'eventlet\.green\.ssl"
+    ),
     affects="python3-openvswitch 2.17.0 and 2.17.1",
     remedy="Open vSwitch 2.17.2; then restart neutron-server and the metadata agents",
 )

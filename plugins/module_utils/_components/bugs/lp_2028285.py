@@ -14,7 +14,9 @@ BUG = Bug(
     URL,
     title="A worker of neutron-server whose first request lists ports fails at each listing of ports",
     components=("neutron-server",),
-    shows=re.compile(r"type object 'Port' has no attribute 'port_forwardings'"),
+    shows=re.compile(
+        r"type object 'Port' has no attribute 'port_forwardings'"
+    ),
     affects="Neutron of 2023",
     remedy="list the networks first after each restart of neutron-server",
 )

@@ -14,7 +14,9 @@ BUG = Bug(
     URL,
     title="Glance looks for its policy before its configuration is read, and does not start",
     components=("glance-api",),
-    shows=re.compile(r"NotInitializedError: call expression on parser has not been invoked"),
+    shows=re.compile(
+        r"NotInitializedError: call expression on parser has not been invoked"
+    ),
     affects="Glance before 2025.1 with oslo.policy 4.5.0 or newer",
     remedy="Glance 2025.1, or oslo.policy 4.3.0",
 )

@@ -14,7 +14,9 @@ BUG = Bug(
     URL,
     title="A gateway on an external network without a subnet is refused by OVN",
     components=("neutron-server",),
-    shows=re.compile(r"bad value to column networks \(.*0 values when type requires between 1"),
+    shows=re.compile(
+        r"bad value to column networks \(.*0 values when type requires between 1"
+    ),
     affects="Neutron with OVN",
     remedy="give the external network a subnet before it gets a router's gateway",
 )

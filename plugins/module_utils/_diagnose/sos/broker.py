@@ -15,9 +15,15 @@ from .report import Report, absent
 
 NONE = "(none)"
 MAINTENANCE = re.compile(r"^Is under maintenance\?: true", re.MULTILINE)
-PARTITION = re.compile(r"Node (?P<node>\S+) cannot communicate with (?P<others>.+)")
+PARTITION = re.compile(
+    r"Node (?P<node>\S+) cannot communicate with (?P<others>.+)"
+)
 # The kinds of alarms, by the words that the report has for them
-ALARMS = {"memory": "memory", "disk": "disk", "file descriptor": "file_descriptor_limit"}
+ALARMS = {
+    "memory": "memory",
+    "disk": "disk",
+    "file descriptor": "file_descriptor_limit",
+}
 
 
 def rabbitmq_diagnostics(report: Report, words: Sequence[str]) -> str:
@@ -71,7 +77,9 @@ def rabbitmqctl(report: Report, words: Sequence[str]) -> str:
 
 
 def queues(text: str, vhost: str) -> list[dict[str, Any]]:
-    _before, _found, after = text.partition(f"\nListing queues for vhost {vhost} ...\n")
+    _before, _found, after = text.partition(
+        f"\nListing queues for vhost {vhost} ...\n"
+    )
     header, *lines = after.partition("\nListing ")[0].splitlines() or [""]
     columns = header.split("\t")
     found = []

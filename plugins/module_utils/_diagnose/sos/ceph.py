@@ -32,7 +32,11 @@ def ceph(report: Report, words: Sequence[str]) -> str:
 def ls(report: Report, words: Sequence[str]) -> str:
     """Return the files of a folder, in that of Ceph with the key that its answers prove."""
     listed = files.ls(report, words)
-    return f"{listed}\n{KEYRING}" if words[0] == FOLDER and has_answers(report) else listed
+    return (
+        f"{listed}\n{KEYRING}"
+        if words[0] == FOLDER and has_answers(report)
+        else listed
+    )
 
 
 def has_answers(report: Report) -> bool:

@@ -17,10 +17,24 @@ NOTHING_UNANSWERED = "0"
 
 def answering(host: Host) -> tuple[Reach, ...]:
     """Return the peers that have acknowledged all that was sent to them on a connection which is open."""
-    words = ("ss", "--no-header", "--tcp", "--numeric", "--processes", "state", "established")
+    words = (
+        "ss",
+        "--no-header",
+        "--tcp",
+        "--numeric",
+        "--processes",
+        "state",
+        "established",
+    )
     lines = host.ask(None, *words).splitlines()
-    open_ones = [connection_in(line) for line in lines if line.split()[1:2] == [NOTHING_UNANSWERED]]
-    found = {(address, port) for _program, address, port in filter(None, open_ones)}
+    open_ones = [
+        connection_in(line)
+        for line in lines
+        if line.split()[1:2] == [NOTHING_UNANSWERED]
+    ]
+    found = {
+        (address, port) for _program, address, port in filter(None, open_ones)
+    }
     answered: list[Reach] = []
     for address, port in sorted(found):
         component = component_at(port)

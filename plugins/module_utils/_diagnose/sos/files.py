@@ -27,7 +27,9 @@ def paths_in(words: Sequence[str]) -> list[str]:
 
 
 def missing(program: str, path: str) -> UnreadError:
-    return UnreadError("failed", [program, path], f"{program}: {path}: {NO_FILE}")
+    return UnreadError(
+        "failed", [program, path], f"{program}: {path}: {NO_FILE}"
+    )
 
 
 def cat(report: Report, words: Sequence[str]) -> str:
@@ -59,11 +61,19 @@ def test(_report: Report, _words: Sequence[str]) -> str:
 
 def grep(report: Report, words: Sequence[str]) -> str:
     """Return the lines of files that match the expression of --regexp, each behind the name of its file."""
-    pattern = next(re.compile(word.partition("=")[2]) for word in words if word.startswith("--regexp="))
+    pattern = next(
+        re.compile(word.partition("=")[2])
+        for word in words
+        if word.startswith("--regexp=")
+    )
     lines: list[str] = []
     for path in words[words.index("--") + 1 :]:
         text = report.copy_of(path) or ""
-        lines += [f"{path}:{line}" for line in text.splitlines() if pattern.search(line)]
+        lines += [
+            f"{path}:{line}"
+            for line in text.splitlines()
+            if pattern.search(line)
+        ]
     return "\n".join(lines)
 
 
@@ -77,7 +87,11 @@ def find(report: Report, words: Sequence[str]) -> str:
     paths: list[str] = []
     for folder in folders:
         paths += files_below(report, folder.rstrip("/"), depth)
-    return "".join(described(report, path, form) for path in paths if is_named(path, names))
+    return "".join(
+        described(report, path, form)
+        for path in paths
+        if is_named(path, names)
+    )
 
 
 def folders_in(words: Sequence[str]) -> list[str]:
@@ -102,7 +116,9 @@ def values_of(option: str, words: Sequence[str]) -> list[str]:
 def is_named(path: str, names: Sequence[str]) -> bool:
     """Return whether a path ends in a name that fits one of some patterns; without patterns each does."""
     name = path.rpartition("/")[2]
-    return not names or any(fnmatch.fnmatchcase(name, pattern) for pattern in names)
+    return not names or any(
+        fnmatch.fnmatchcase(name, pattern) for pattern in names
+    )
 
 
 def files_below(report: Report, folder: str, depth: int) -> Iterator[str]:

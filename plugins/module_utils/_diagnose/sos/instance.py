@@ -14,7 +14,13 @@ from dataclasses import replace
 
 from ..._model.bundle import Bundle, Outcome
 from ..._model.codec import iso_of
-from ..._model.instance import BootImage, DescribedInstance, Network, Port, Server
+from ..._model.instance import (
+    BootImage,
+    DescribedInstance,
+    Network,
+    Port,
+    Server,
+)
 from . import instance_in_libvirt, instance_in_ovn
 from .answers import host_of
 from .instance_by_dhcp import by_dhcp
@@ -24,10 +30,21 @@ from .report import Report
 STATUSES = {Outcome.BUILT: "ACTIVE", Outcome.FAILED: "ERROR"}
 BUILDING = "BUILD"
 # Stands for a domain that was not made, or of whose host there is no report
-NO_DOMAIN = DomainOfInstance(name="", project="", vcpus=0, memory_mib=0, disk_gib=0, image=None, ports=(), volumes=())
+NO_DOMAIN = DomainOfInstance(
+    name="",
+    project="",
+    vcpus=0,
+    memory_mib=0,
+    disk_gib=0,
+    image=None,
+    ports=(),
+    volumes=(),
+)
 
 
-def described(reports: Sequence[Report], bundle: Bundle, states: Sequence[str]) -> DescribedInstance | None:
+def described(
+    reports: Sequence[Report], bundle: Bundle, states: Sequence[str]
+) -> DescribedInstance | None:
     """Return the instance of a boot; None without a boot, or if no report shows a port of it.
 
     states: the folders in which DHCP agents have their files.
@@ -47,11 +64,15 @@ def described(reports: Sequence[Report], bundle: Bundle, states: Sequence[str]) 
         ports=tuple(replace(port, host=bundle.host) for port in ports),
         networks=networks,
         volumes=domain.volumes,
-        image=BootImage(domain.image, direct_url=None) if domain.image else None,
+        image=BootImage(domain.image, direct_url=None)
+        if domain.image
+        else None,
     )
 
 
-def domain_of(server: str, reports: Iterable[Report]) -> DomainOfInstance | None:
+def domain_of(
+    server: str, reports: Iterable[Report]
+) -> DomainOfInstance | None:
     for report in reports:
         domain = instance_in_libvirt.read(report, server)
         if domain is not None:
@@ -59,7 +80,9 @@ def domain_of(server: str, reports: Iterable[Report]) -> DomainOfInstance | None
     return None
 
 
-def in_ovn(server: str, reports: Iterable[Report]) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
+def in_ovn(
+    server: str, reports: Iterable[Report]
+) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
     """Return the ports of an instance and their networks, from the first host with OVN's databases that has them."""
     for report in reports:
         database = instance_in_ovn.northbound(host_of(report))
@@ -67,25 +90,37 @@ def in_ovn(server: str, reports: Iterable[Report]) -> tuple[tuple[Port, ...], tu
         if database and ports:
             networks = networks_of(ports, database)
             known = {network.id for network in networks}
-            return tuple(port for port in ports if port.network in known), networks
+            return tuple(
+                port for port in ports if port.network in known
+            ), networks
     return (), ()
 
 
-def networks_of(ports: Iterable[Port], database: instance_in_ovn.Northbound) -> tuple[Network, ...]:
+def networks_of(
+    ports: Iterable[Port], database: instance_in_ovn.Northbound
+) -> tuple[Network, ...]:
     """Return the networks of ports, without those that the database does not have."""
     identities = sorted({port.network for port in ports})
-    found = [instance_in_ovn.network_of(identity, database) for identity in identities]
+    found = [
+        instance_in_ovn.network_of(identity, database)
+        for identity in identities
+    ]
     return tuple(filter(None, found))
 
 
 def without_ovn(
-    ports: Iterable[Port], reports: Sequence[Report], bundle: Bundle, states: Sequence[str]
+    ports: Iterable[Port],
+    reports: Sequence[Report],
+    bundle: Bundle,
+    states: Sequence[str],
 ) -> tuple[tuple[Port, ...], tuple[Network, ...]]:
     """Return ports with the networks whose DHCP agent knows them, or with the only one that the logs name."""
     placed: list[Port] = []
     networks: dict[str, Network] = {}
     for port in ports:
-        network = by_dhcp(reports, port.mac, states) or by_name(bundle.named.get("network"))
+        network = by_dhcp(reports, port.mac, states) or by_name(
+            bundle.named.get("network")
+        )
         if network is not None:
             placed.append(replace(port, network=network.id))
             networks[network.id] = network
@@ -96,7 +131,14 @@ def by_name(identity: str | None) -> Network | None:
     """Return a network of which only its id is known."""
     if identity is None:
         return None
-    return Network(identity, mtu=None, subnets=(), dhcp_ports=(), distributed=False, routers=())
+    return Network(
+        identity,
+        mtu=None,
+        subnets=(),
+        dhcp_ports=(),
+        distributed=False,
+        routers=(),
+    )
 
 
 def server_of(server: str, bundle: Bundle, domain: DomainOfInstance) -> Server:

@@ -21,7 +21,9 @@ SUBNET = re.compile(r"^tag:subnet-(?P<id>[0-9a-f-]{36}),", re.MULTILINE)
 GATEWAY = "^tag:subnet-{},option:router,(?P<address>[0-9.]+)"
 
 
-def by_dhcp(reports: Sequence[Report], mac: str, states: Sequence[str]) -> Network | None:
+def by_dhcp(
+    reports: Sequence[Report], mac: str, states: Sequence[str]
+) -> Network | None:
     """Return the network for which a DHCP agent has reserved an address for a MAC; None if no agent has."""
     for report in reports:
         for folder in folders_in(report, states):
@@ -58,7 +60,9 @@ def subnet_of(identity: str, options: str) -> Subnet:
     """Return a subnet, of which only its id and its gateway are written down."""
     gateway = re.search(GATEWAY.format(identity), options, re.MULTILINE)
     address = gateway["address"] if gateway else None
-    return Subnet(identity, version=4, cidr="", gateway=address, dhcp=True, routes=())
+    return Subnet(
+        identity, version=4, cidr="", gateway=address, dhcp=True, routes=()
+    )
 
 
 def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
@@ -69,5 +73,9 @@ def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
         return
     for row in rows:
         ids = plain(row.get("external_ids"))
-        if row.get("name") == device and isinstance(ids, dict) and "iface-id" in ids:
+        if (
+            row.get("name") == device
+            and isinstance(ids, dict)
+            and "iface-id" in ids
+        ):
             yield ServingPort(str(ids["iface-id"]), OWNER)

@@ -80,5 +80,8 @@ def ports_in(written: ET.Element, domain: Domain) -> Iterator[Port]:
     for port in written.iterfind(f".//{NOVA}port"):
         identity = port.get("uuid") or ""
         mac = macs.get(f"{TAP}{identity[:KNOWN]}") or ""
-        addresses = tuple(address.get("address") or "" for address in port.iterfind(f"{NOVA}ip"))
+        addresses = tuple(
+            address.get("address") or ""
+            for address in port.iterfind(f"{NOVA}ip")
+        )
         yield port_seen(identity, mac, addresses)

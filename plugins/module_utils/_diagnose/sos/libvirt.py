@@ -15,7 +15,12 @@ from ..._collect.commands import UnreadError
 from .report import Report, absent
 
 DUMP = "*virsh_*dumpxml_*"
-OF_OTHERS = ("*_net-dumpxml_*", "*_nwfilter-dumpxml_*", "*_nodedev-dumpxml*", "*_pool-dumpxml_*")
+OF_OTHERS = (
+    "*_net-dumpxml_*",
+    "*_nwfilter-dumpxml_*",
+    "*_nodedev-dumpxml*",
+    "*_pool-dumpxml_*",
+)
 LIST = "*virsh_*list_--all"
 
 
@@ -23,7 +28,9 @@ def virsh(report: Report, words: Sequence[str]) -> str:
     if "dumpxml" in words:
         return domain(report, words[-1])
     if "domstate" in words:
-        return state(report, next(word for word in words if word.count("-") == 4))
+        return state(
+            report, next(word for word in words if word.count("-") == 4)
+        )
     raise absent("virsh")
 
 
@@ -34,13 +41,19 @@ def domain(report: Report, uuid: str) -> str:
     for text in domains(report):
         if uuid_of(text) == uuid:
             return text
-    raise UnreadError("failed", ["virsh"], f"Domain not found: no domain with matching uuid '{uuid}'")
+    raise UnreadError(
+        "failed",
+        ["virsh"],
+        f"Domain not found: no domain with matching uuid '{uuid}'",
+    )
 
 
 def domains(report: Report) -> Iterator[str]:
     for path in report.outputs:
         name = path.rpartition("/")[2]
-        is_other = any(fnmatch.fnmatchcase(name, pattern) for pattern in OF_OTHERS)
+        is_other = any(
+            fnmatch.fnmatchcase(name, pattern) for pattern in OF_OTHERS
+        )
         if fnmatch.fnmatchcase(name, DUMP) and not is_other:
             yield report.printed(path)
 
@@ -57,7 +70,9 @@ def uuid_of(text: str) -> str | None:
 def state(report: Report, uuid: str) -> str:
     """Return the state of a domain. The list of domains does not have its reason."""
     name = ET.fromstring(domain(report, uuid)).findtext("name") or ""
-    row = re.compile(rf"^ *\S+ +{re.escape(name)} +(?P<state>\S.*)$", re.MULTILINE)
+    row = re.compile(
+        rf"^ *\S+ +{re.escape(name)} +(?P<state>\S.*)$", re.MULTILINE
+    )
     found = row.search(report.output(LIST))
     if found is None:
         raise absent("virsh list")

@@ -24,18 +24,30 @@ LINK_LOCAL = "fe80:"
 UPTIME, MOUNTS = "/proc/uptime", "/proc/mounts"
 UNIT_NAME = re.compile(r"^Id=(.+)$", re.MULTILINE)
 # ps alx: flags, user, id, parent, priority, niceness, two sizes, what it waits for, state, terminal, time, command
-PROCESS = re.compile(r"^\d+ +\S+ +(?P<pid>\d+)(?: +\S+){6} +(?P<state>\S+) +\S+ +\S+ (?P<command>.+)$")
+PROCESS = re.compile(
+    r"^\d+ +\S+ +(?P<pid>\d+)(?: +\S+){6} +(?P<state>\S+) +\S+ +\S+ (?P<command>.+)$"
+)
 # The cgroup of a process, the last column, ends in its unit, or in a part of that.
-PROCESS_OF_UNIT = re.compile(r"^ *(?P<pid>\d+) .*/(?P<unit>[^/]+\.(?:service|scope|socket))(?:/[^/]*)*$")
+PROCESS_OF_UNIT = re.compile(
+    r"^ *(?P<pid>\d+) .*/(?P<unit>[^/]+\.(?:service|scope|socket))(?:/[^/]*)*$"
+)
 # mount -l: device on folder type kind (options)
-MOUNT = re.compile(r"^(?P<device>.+) on (?P<target>/.*) type (?P<kind>\S+) \((?P<options>[^)]*)\)")
+MOUNT = re.compile(
+    r"^(?P<device>.+) on (?P<target>/.*) type (?P<kind>\S+) \((?P<options>[^)]*)\)"
+)
 # df -al: device, size, used and left in KiB, share, folder
-BLOCKS = re.compile(r"^\S+ +(?P<size>\d+) +\d+ +(?P<left>\d+) +\S+ +(?P<target>/.*)$")
+BLOCKS = re.compile(
+    r"^\S+ +(?P<size>\d+) +\d+ +(?P<left>\d+) +\S+ +(?P<target>/.*)$"
+)
 # df -aliT: device, kind, inodes, used, left, share, folder
-INODES = re.compile(r"^\S+ +(?P<kind>\S+) +(?P<all>\d+) +\d+ +(?P<left>\d+) +\S+ +(?P<target>/.*)$")
+INODES = re.compile(
+    r"^\S+ +(?P<kind>\S+) +(?P<all>\d+) +\d+ +(?P<left>\d+) +\S+ +(?P<target>/.*)$"
+)
 KIB = 1024
 # dmesg -T: [Fri Nov 27 18:13:22 2026] text
-KERNEL_LINE = re.compile(r"^\[(?P<at>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\] ")
+KERNEL_LINE = re.compile(
+    r"^\[(?P<at>\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})\] "
+)
 KERNEL_TIME = "%a %b %d %H:%M:%S %Y"
 SINCE = "--since=@"
 # dpkg -l: state, name, version
@@ -47,7 +59,11 @@ RPM = re.compile(r"^(?P<name>\S+)-(?P<version>[^-\s]+-[^-\s]+)\.\w+(?:\s|$)")
 def hostname(report: Report, words: Sequence[str]) -> str:
     if "--all-ip-addresses" in words:
         addresses = host_files.addresses_of(report.top)
-        return " ".join(address for address in addresses if not address.startswith(LINK_LOCAL))
+        return " ".join(
+            address
+            for address in addresses
+            if not address.startswith(LINK_LOCAL)
+        )
     if "--fqdn" in words:
         return report.output("hostname_-f")
     return report.output("hostname")
@@ -81,22 +97,31 @@ def mounts(report: Report) -> str:
     """Return the mounts in the form of /proc/mounts."""
     found = map(MOUNT.match, report.output("mount_-l", "mount").splitlines())
     return "\n".join(
-        f"{match['device']} {match['target']} {match['kind']} {match['options']} 0 0" for match in filter(None, found)
+        f"{match['device']} {match['target']} {match['kind']} {match['options']} 0 0"
+        for match in filter(None, found)
     )
 
 
 def df(report: Report, words: Sequence[str]) -> str:
     """Return each file system with its bytes and inodes: what was printed about both stands in two files."""
-    left_out = [word.partition("=")[2] for word in words if word.startswith("--exclude-type=")]
+    left_out = [
+        word.partition("=")[2]
+        for word in words
+        if word.startswith("--exclude-type=")
+    ]
     inodes = {}
     for row in map(INODES.match, report.output("df_-ali*").splitlines()):
         if row and row["kind"] not in left_out:
             inodes[row["target"]] = f"{row['all']} {row['left']}"
     lines = ["target size avail itotal iavail"]
-    for row in map(BLOCKS.match, report.output("df_-al_*", "df_-al").splitlines()):
+    for row in map(
+        BLOCKS.match, report.output("df_-al_*", "df_-al").splitlines()
+    ):
         if row and row["target"] in inodes:
             size, left = int(row["size"]) * KIB, int(row["left"]) * KIB
-            lines.append(f"{row['target']} {size} {left} {inodes[row['target']]}")
+            lines.append(
+                f"{row['target']} {size} {left} {inodes[row['target']]}"
+            )
     return "\n".join(lines)
 
 
@@ -104,7 +129,14 @@ def journalctl(report: Report, words: Sequence[str]) -> str:
     """Return the kernel's lines since a time. Of services the journal is read with the other logs."""
     if "--dmesg" not in words:
         raise absent("journalctl")
-    since = next((float(word[len(SINCE) :]) for word in words if word.startswith(SINCE)), 0.0)
+    since = next(
+        (
+            float(word[len(SINCE) :])
+            for word in words
+            if word.startswith(SINCE)
+        ),
+        0.0,
+    )
     lines = []
     for line in report.output("dmesg_-T").splitlines():
         found = KERNEL_LINE.match(line)
@@ -125,9 +157,13 @@ def systemctl(report: Report, words: Sequence[str]) -> str:
     """Return the properties of the units with one of the names or patterns behind --."""
     patterns = words[words.index("--") + 1 :]
     blocks = []
-    for block in report.output("systemctl_show_service_--all", "systemctl_show_*--all").split("\n\n"):
+    for block in report.output(
+        "systemctl_show_service_--all", "systemctl_show_*--all"
+    ).split("\n\n"):
         name = UNIT_NAME.search(block)
-        if name and any(fnmatch.fnmatchcase(name[1], pattern) for pattern in patterns):
+        if name and any(
+            fnmatch.fnmatchcase(name[1], pattern) for pattern in patterns
+        ):
             blocks.append(block.strip("\n"))
     return "\n\n".join(blocks)
 
@@ -148,7 +184,9 @@ def processes_of(report: Report) -> Iterator[Process]:
         match = PROCESS.match(line)
         if match:
             pid = int(match["pid"])
-            yield Process(pid, match["state"], match["command"], units.get(pid, "-"))
+            yield Process(
+                pid, match["state"], match["command"], units.get(pid, "-")
+            )
 
 
 def units_of(report: Report) -> dict[int, str]:
@@ -163,13 +201,19 @@ def units_of(report: Report) -> dict[int, str]:
 
 def ps(report: Report, _words: Sequence[str]) -> str:
     """Return the unit and the state of each process."""
-    return "\n".join(f"{process.unit} {process.state}" for process in processes_of(report))
+    return "\n".join(
+        f"{process.unit} {process.state}" for process in processes_of(report)
+    )
 
 
 def pgrep(report: Report, words: Sequence[str]) -> str:
     """Return the id and the command line of each process whose command line matches."""
     pattern = re.compile(words[-1])
-    found = [process for process in processes_of(report) if pattern.search(process.command)]
+    found = [
+        process
+        for process in processes_of(report)
+        if pattern.search(process.command)
+    ]
     if not found:
         raise UnreadError("failed", ["pgrep"], "exit status 1")
     return "\n".join(f"{process.pid} {process.command}" for process in found)
@@ -186,7 +230,11 @@ def dpkg_query(report: Report, words: Sequence[str]) -> str:
         # As on a host that has no dpkg: its packages are others.
         raise UnreadError("missing", ["dpkg-query"], exc.output) from exc
     fits = re.compile("|".join(map(fnmatch.translate, paths_in(words))))
-    found = [match for match in map(PACKAGE.match, text.splitlines()) if match and fits.match(match["name"])]
+    found = [
+        match
+        for match in map(PACKAGE.match, text.splitlines())
+        if match and fits.match(match["name"])
+    ]
     return "\n".join(f"{match['name']} {match['version']}" for match in found)
 
 

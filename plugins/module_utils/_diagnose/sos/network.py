@@ -15,14 +15,18 @@ from ..._collect.commands import UnreadError
 from .report import Report, absent
 
 # The beginning of a link, such as: 2: eth0@if14: <BROADCAST,UP,LOWER_UP> mtu 1500
-LINK = re.compile(r"^\d+: (?P<name>[^:@\s]+)(?:@\S+)?: <(?P<flags>[^>]*)>.*? mtu (?P<mtu>\d+)")
+LINK = re.compile(
+    r"^\d+: (?P<name>[^:@\s]+)(?:@\S+)?: <(?P<flags>[^>]*)>.*? mtu (?P<mtu>\d+)"
+)
 ADDRESS = re.compile(r"^ +(?P<family>inet6?) (?P<local>[0-9a-f.:]+)")
 HARDWARE = re.compile(r"^ +link/\S+ (?P<address>[0-9a-f:]+)")
 COUNTED = re.compile(r"^ +(?P<direction>RX|TX): ")
 # Of the counters of a direction: bytes, packets, errors, dropped
 DROPPED = 3
 # netstat: protocol, queues, both ends, state, user, inode, process
-SOCKET = re.compile(r"^tcp6? +(?P<queues>\d+ +\d+) (?P<ends>\S+ +\S+) +(?P<state>[A-Z_0-9]+)")
+SOCKET = re.compile(
+    r"^tcp6? +(?P<queues>\d+ +\d+) (?P<ends>\S+ +\S+) +(?P<state>[A-Z_0-9]+)"
+)
 # A socket of the kernel has none; the numbers of its timer stand in brackets.
 PROCESS = re.compile(r"(?<=\s)(?P<pid>\d+)/(?P<program>\S+)")
 
@@ -33,14 +37,18 @@ def ip(report: Report, words: Sequence[str]) -> str:
         raise absent(" ".join(("ip", *words)))
     if "-netns" in words:
         space = words[words.index("-netns") + 1]
-        return json.dumps(links_in(report.output(f"ip_netns_exec_{space}_ip_*address_show*")))
+        return json.dumps(
+            links_in(report.output(f"ip_netns_exec_{space}_ip_*address_show*"))
+        )
     links = links_of(report)
     if "dev" not in words:
         return json.dumps(links)
     name = words[words.index("dev") + 1]
     own = [link for link in links if link["ifname"] == name]
     if not own:
-        raise UnreadError("failed", ["ip", *words], f'Device "{name}" does not exist.')
+        raise UnreadError(
+            "failed", ["ip", *words], f'Device "{name}" does not exist.'
+        )
     return json.dumps(own)
 
 
@@ -85,30 +93,42 @@ def add(link: dict[str, Any], line: str, direction: str | None) -> None:
         link["address"] = hardware["address"]
     elif direction:
         words = line.split()
-        dropped = int(words[DROPPED]) if len(words) > DROPPED and words[DROPPED].isdigit() else 0
+        dropped = (
+            int(words[DROPPED])
+            if len(words) > DROPPED and words[DROPPED].isdigit()
+            else 0
+        )
         link.setdefault("stats64", {})[direction] = {"dropped": dropped}
 
 
 def ss(report: Report, words: Sequence[str]) -> str:
     """Return the TCP sockets of one state, as ss prints them, by the lines of netstat."""
     if "--listening" in words:
-        return "\n".join(f"LISTEN {line}" for line in sockets_in(report, "LISTEN"))
+        return "\n".join(
+            f"LISTEN {line}" for line in sockets_in(report, "LISTEN")
+        )
     # Where a state is asked for by its name, ss does not print it.
     if "syn-sent" in words:
         return "\n".join(sockets_in(report, "SYN_SENT"))
     if "established" in words:
         return "\n".join(sockets_in(report, "ESTABLISHED"))
-    return "\n".join(f"ESTAB {line}" for line in sockets_in(report, "ESTABLISHED"))
+    return "\n".join(
+        f"ESTAB {line}" for line in sockets_in(report, "ESTABLISHED")
+    )
 
 
 def sockets_in(report: Report, state: str) -> Iterator[str]:
     """Yield the queues, the ends and the process of each TCP socket in a state."""
-    for line in report.output("netstat_-W_-neopa", "netstat_-neopa").splitlines():
+    for line in report.output(
+        "netstat_-W_-neopa", "netstat_-neopa"
+    ).splitlines():
         socket = SOCKET.match(line)
         if socket is None or socket["state"] != state:
             continue
         users = ""
         process = PROCESS.search(line, socket.end())
         if process:
-            users = f' users:(("{process["program"]}",pid={process["pid"]},fd=0))'
+            users = (
+                f' users:(("{process["program"]}",pid={process["pid"]},fd=0))'
+            )
         yield f"{socket['queues']} {socket['ends']}{users}"

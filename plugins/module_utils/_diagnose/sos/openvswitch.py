@@ -17,7 +17,10 @@ from .files import paths_in
 from .ovsdb_text import Row, rows_in, tables_of_file
 from .report import Report, absent
 
-CONDITION = re.compile(r"(?P<column>\w+)(?::(?P<key>[^=!{]+))?(?P<sign>!=|=|\{>=\})(?P<value>.*)", re.DOTALL)
+CONDITION = re.compile(
+    r"(?P<column>\w+)(?::(?P<key>[^=!{]+))?(?P<sign>!=|=|\{>=\})(?P<value>.*)",
+    re.DOTALL,
+)
 DATABASES = ("/etc/openvswitch/conf.db", "/var/lib/openvswitch/conf.db")
 SWITCH = "ovs-vsctl"
 COLUMNS = "--columns="
@@ -30,7 +33,11 @@ SIGNS: Mapping[str, Callable[[Any, str], bool]] = {
     "{>=}": lambda value, wanted: wanted in listed(value),
 }
 # The files with what ovs-ofctl has printed of a bridge, for the versions of OpenFlow that it may have been asked in
-IN_VERSIONS = ("ovs-ofctl_{}_{}", "ovs-ofctl_-O_OpenFlow13_{}_{}", "ovs-ofctl_-O_OpenFlow14_{}_{}")
+IN_VERSIONS = (
+    "ovs-ofctl_{}_{}",
+    "ovs-ofctl_-O_OpenFlow13_{}_{}",
+    "ovs-ofctl_-O_OpenFlow14_{}_{}",
+)
 
 
 def of_switch(report: Report, words: Sequence[str]) -> str:
@@ -59,7 +66,9 @@ def answer(report: Report, program: str, words: Sequence[str]) -> str:
 
 def columns_in(words: Sequence[str]) -> list[str]:
     """Return the columns that an option names."""
-    options = [word[len(COLUMNS) :] for word in words if word.startswith(COLUMNS)]
+    options = [
+        word[len(COLUMNS) :] for word in words if word.startswith(COLUMNS)
+    ]
     return ",".join(options).split(",")
 
 
@@ -120,31 +129,48 @@ def cells_of(row: Row, columns: Iterable[str]) -> list[Any]:
 
 def bridge_of(report: Report, interface: str) -> str:
     """Return the bridge that an interface is plugged into: its port has the interface, and the bridge has the port."""
-    plugged = [row for row in rows_of(report, SWITCH, "Interface") if row.get("name") == interface]
+    plugged = [
+        row
+        for row in rows_of(report, SWITCH, "Interface")
+        if row.get("name") == interface
+    ]
     ports = holders(rows_of(report, SWITCH, "Port"), "interfaces", plugged)
     bridges = holders(rows_of(report, SWITCH, "Bridge"), "ports", ports)
     if not bridges:
-        raise UnreadError("failed", [SWITCH], f"no interface named {interface}")
+        raise UnreadError(
+            "failed", [SWITCH], f"no interface named {interface}"
+        )
     return str(bridges[0].get("name"))
 
 
 def holders(rows: list[Row], column: str, held: list[Row]) -> list[Row]:
     """Return the rows that have one of some others in a column."""
     ids = {plain(row["_uuid"]) for row in held}
-    return [row for row in rows if ids.intersection(listed(plain(row.get(column, EMPTY))))]
+    return [
+        row
+        for row in rows
+        if ids.intersection(listed(plain(row.get(column, EMPTY))))
+    ]
 
 
 def setting(report: Report, name: str) -> str:
     """Return one of the external ids of Open vSwitch itself, whose name is external-ids:NAME."""
     key = name.partition(":")[2]
-    values = [value_in(plain(row.get("external_ids")), key) for row in rows_of(report, SWITCH, "Open_vSwitch")]
-    return "\n".join(json.dumps(value) for value in values if value is not None)
+    values = [
+        value_in(plain(row.get("external_ids")), key)
+        for row in rows_of(report, SWITCH, "Open_vSwitch")
+    ]
+    return "\n".join(
+        json.dumps(value) for value in values if value is not None
+    )
 
 
 def ovs_ofctl(report: Report, words: Sequence[str]) -> str:
     """Return the ports of a bridge, or its flows for a port."""
     command, bridge, *ports = paths_in(words)
-    text = report.output(*(name.format(command, bridge) for name in IN_VERSIONS))
+    text = report.output(
+        *(name.format(command, bridge) for name in IN_VERSIONS)
+    )
     if not ports:
         return text
     wanted = re.compile(rf"\b{re.escape(ports[0])}\b")
@@ -162,6 +188,10 @@ def ovn_appctl(report: Report, words: Sequence[str]) -> str:
     if command != "ovsdb-server/sync-status":
         return report.output(f"*ovn-appctl_-t_*{target}*_{command}")
     # A database that has answered for its tables is active, or one of a cluster.
-    program, name = ("ovn-nbctl", "NB_Global") if "nb" in target else ("ovn-sbctl", "SB_Global")
+    program, name = (
+        ("ovn-nbctl", "NB_Global")
+        if "nb" in target
+        else ("ovn-sbctl", "SB_Global")
+    )
     rows_of(report, program, name)
     return "state: active"

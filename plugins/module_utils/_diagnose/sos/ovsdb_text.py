@@ -16,7 +16,9 @@ Row = dict[str, Any]
 
 COLUMN = re.compile(r"^(?P<name>\w+)\s*: (?P<value>.*)$", re.MULTILINE)
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TOKEN = re.compile(r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[\[\]{},=])|(?P<word>[^\s"\[\]{},=]+))')
+TOKEN = re.compile(
+    r'\s*(?:(?P<text>"(?:[^"\\]|\\.)*")|(?P<mark>[\[\]{},=])|(?P<word>[^\s"\[\]{},=]+))'
+)
 NO_TEXT = re.compile(r"true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?")
 # A record in the file of a database begins with a line such as: OVSDB JSON 15291 b11e5d58...
 RECORD = "OVSDB JSON "

@@ -9,7 +9,9 @@ from __future__ import annotations
 from ..._model.instance import Port
 
 
-def port_seen(identity: str, mac: str, addresses: tuple[str, ...], network: str = "") -> Port:
+def port_seen(
+    identity: str, mac: str, addresses: tuple[str, ...], network: str = ""
+) -> Port:
     """Return a port without what only Neutron knows of it. network: empty where the source does not have it."""
     return Port(
         id=identity,

@@ -12,8 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..._collect.chains import all_stores
-from ..._collect.examination import configuration, differences, machine, peer_probes, self_reports
-from ..._collect.examination.examine import RawExamination, answer_of_broker, options_of
+from ..._collect.examination import (
+    configuration,
+    differences,
+    machine,
+    peer_probes,
+    self_reports,
+)
+from ..._collect.examination.examine import (
+    RawExamination,
+    answer_of_broker,
+    options_of,
+)
 from ..._collect.hosts import all_facts
 from ..._model.bundle import Bundle
 from ..._model.codec import to_json
@@ -48,22 +58,38 @@ class Reported:
     instance: DescribedInstance | None = None
 
 
-def read(places: Iterable[Place], bundle: Bundle, profiles: Sequence[Mapping[str, Any]]) -> Reported:
+def read(
+    places: Iterable[Place],
+    bundle: Bundle,
+    profiles: Sequence[Mapping[str, Any]],
+) -> Reported:
     """Return what the reports among some places show. profiles: of the platforms that their hosts may be of."""
     reports = newest_of(places)
     if not reports:
         return Reported()
     platform = joined(profiles)
-    instance = described(list(reports.values()), bundle, platform["dhcp_states"])
-    found = {name: Reading(name, report, platform, bundle, instance) for name, report in reports.items()}
+    instance = described(
+        list(reports.values()), bundle, platform["dhcp_states"]
+    )
+    found = {
+        name: Reading(name, report, platform, bundle, instance)
+        for name, report in reports.items()
+    }
     raw = {name: reading.examination for name, reading in found.items()}
     groups = {name: reading.parts for name, reading in found.items()}
     # A file that was changed after the failure did not cause it; sos itself changes those whose passwords it masks.
     began = min(report.now for report in reports.values())
     passed = bundle.baseline.passed if bundle.baseline else None
-    reference = differences.Reference(now=min(bundle.until, began), passed=passed)
-    examined = differences.examined(raw, groups, dict.fromkeys(raw, 0.0), reference)
-    hosts = [replace(reading.host, examination=examined[name]) for name, reading in found.items()]
+    reference = differences.Reference(
+        now=min(bundle.until, began), passed=passed
+    )
+    examined = differences.examined(
+        raw, groups, dict.fromkeys(raw, 0.0), reference
+    )
+    hosts = [
+        replace(reading.host, examination=examined[name])
+        for name, reading in found.items()
+    ]
     return Reported(tuple(hosts), instance)
 
 
@@ -86,7 +112,11 @@ def joined(profiles: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for name in ("units", "dhcp_states", "ceph_users"):
         entries: list[Any] = []
         for profile in profiles:
-            entries += [entry for entry in profile.get(name) or [] if entry not in entries]
+            entries += [
+                entry
+                for entry in profile.get(name) or []
+                if entry not in entries
+            ]
         platform[name] = entries
     # The images in Ceph are not in a report.
     platform["pools"] = {"vms": [], "volumes": []}
@@ -126,19 +156,33 @@ class Reading:
 
     def examine(self) -> RawExamination:
         """Return what of an examination a report can show: all but what the host would have to try."""
-        host, components, since = self.asked, self.components, self.bundle.began
-        files = host.attempt("the files of settings", configuration.files, default={})
+        host, components, since = (
+            self.asked,
+            self.components,
+            self.bundle.began,
+        )
+        files = host.attempt(
+            "the files of settings", configuration.files, default={}
+        )
         options = options_of(host, components, files)
         answer = answer_of_broker(host, components, options)
         own = [*self.facts.names, *self.facts.addresses]
         return RawExamination(
-            reach=host.attempt("the peers that answer", connections.answering, default=()),
-            pending=host.attempt("the connections", peer_probes.pending, default=()),
+            reach=host.attempt(
+                "the peers that answer", connections.answering, default=()
+            ),
+            pending=host.attempt(
+                "the connections", peer_probes.pending, default=()
+            ),
             reports=(*self_reports.read(host, components), *answer.reports),
             exhausted=tuple(machine.read(host, components, since)),
             files=files,
-            packages=host.attempt("the packages", configuration.packages, default={}),
-            digests=configuration.digests(options.all, SALT, own) if options.of_files else {},
+            packages=host.attempt(
+                "the packages", configuration.packages, default={}
+            ),
+            digests=configuration.digests(options.all, SALT, own)
+            if options.of_files
+            else {},
             queues=answer.queues,
         )
 

@@ -57,7 +57,9 @@ class Report:
         if not self.has(name) or not os.path.isfile(path):
             return None
         try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            with open(
+                path, encoding="utf-8", errors="surrogateescape"
+            ) as stream:
                 return stream.read(LONGEST)
         except OSError:
             return None
@@ -75,19 +77,28 @@ class Report:
     def commands(self) -> list[Mapping[str, Any]]:
         """Return what the manifest has of each command."""
         found: list[Mapping[str, Any]] = []
-        for plugin in dig(self.manifest, "components", "report", "plugins").values():
+        for plugin in dig(
+            self.manifest, "components", "report", "plugins"
+        ).values():
             found += dig_list(plugin, "commands")
         return found
 
     @cached_property
     def failed(self) -> set[str]:
         """Return the files that have the error of a command instead of its output."""
-        return {str(command.get("filepath")) for command in self.commands if command.get("return_code")}
+        return {
+            str(command.get("filepath"))
+            for command in self.commands
+            if command.get("return_code")
+        }
 
     @cached_property
     def outputs(self) -> list[str]:
         """Return the paths of all files that have the output of a command."""
-        return [os.path.relpath(path, self.top) for path in below(self.top, (COMMANDS,))]
+        return [
+            os.path.relpath(path, self.top)
+            for path in below(self.top, (COMMANDS,))
+        ]
 
     def output(self, *patterns: str) -> str:
         """Return what a command printed. patterns: of the name of its file, where case does not count."""
@@ -110,7 +121,11 @@ class Report:
     def begun(self) -> float | None:
         """Return when the report was begun by its manifest; None if it has none."""
         times = [command.get("start_time") for command in self.commands]
-        begun = [float(at) for at in times if isinstance(at, (int, float)) and not isinstance(at, bool)]
+        begun = [
+            float(at)
+            for at in times
+            if isinstance(at, (int, float)) and not isinstance(at, bool)
+        ]
         return min(begun, default=None)
 
     @cached_property
@@ -122,7 +137,9 @@ class Report:
     @cached_property
     def zone_s(self) -> int:
         """Return the zone of the host, in seconds to the east; that of UTC if the report does not have it."""
-        return host_files.offset_of(host_files.zone_of(self.top) or "UTC", self.now)
+        return host_files.offset_of(
+            host_files.zone_of(self.top) or "UTC", self.now
+        )
 
 
 def absent(what: str) -> UnreadError:
@@ -137,7 +154,11 @@ def is_error(text: str) -> bool:
     first, _newline, rest = text.partition("\n")
     if rest.strip():
         return False
-    return "failed to run command" in first or "command not found" in first or "database connection failed" in first
+    return (
+        "failed to run command" in first
+        or "command not found" in first
+        or "database connection failed" in first
+    )
 
 
 def dig(tree: Any, *names: str) -> Mapping[str, Any]:
@@ -150,4 +171,8 @@ def dig(tree: Any, *names: str) -> Mapping[str, Any]:
 def dig_list(tree: Any, name: str) -> list[Mapping[str, Any]]:
     """Return the mappings in a list of a mapping."""
     entries = tree.get(name) if isinstance(tree, dict) else None
-    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    return (
+        [entry for entry in entries if isinstance(entry, dict)]
+        if isinstance(entries, list)
+        else []
+    )

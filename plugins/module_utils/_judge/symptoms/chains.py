@@ -23,6 +23,17 @@ def breaks(case: Case) -> list[Symptom]:
         if link is None:
             continue
         before = chain.links[: chain.links.index(link)]
-        certain = not symptoms and not any(other.state is LinkState.UNREADABLE for other in before)
-        symptoms.append(Symptom(Code.LINK_BROKEN, link.owner, host=link.host, own=True, certain=certain, link=link))
+        certain = not symptoms and not any(
+            other.state is LinkState.UNREADABLE for other in before
+        )
+        symptoms.append(
+            Symptom(
+                Code.LINK_BROKEN,
+                link.owner,
+                host=link.host,
+                own=True,
+                certain=certain,
+                link=link,
+            )
+        )
     return symptoms

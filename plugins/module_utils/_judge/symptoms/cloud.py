@@ -33,7 +33,9 @@ CUT_OFF_S = 1.0
 
 def answers(case: Case) -> list[Symptom]:
     """Return failures of the APIs to answer the stage's own requests. One that answered later is healthy again."""
-    last = {call.service: call for call in case.stage.calls if not is_cut_off(call)}
+    last = {
+        call.service: call for call in case.stage.calls if not is_cut_off(call)
+    }
     symptoms: list[Symptom] = []
     for service, call in last.items():
         component = APIS.get(service or "")
@@ -43,7 +45,9 @@ def answers(case: Case) -> list[Symptom]:
             symptoms.append(silent_api(case, component, call))
         elif call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             symptoms += failing_api(case, component, call)
-        elif call.status >= HTTPStatus.BAD_REQUEST and has_logged_error(case, component):
+        elif call.status >= HTTPStatus.BAD_REQUEST and has_logged_error(
+            case, component
+        ):
             symptoms.append(refusing_api(case, component, call))
     return symptoms
 
@@ -56,13 +60,22 @@ def is_cut_off(call: Call) -> bool:
 
 def has_logged_error(case: Case, component: str) -> bool:
     """Return whether a component logged an error for the requests of the stage."""
-    return component in {writer_of(error.service) for error in case.record.own_errors}
+    return component in {
+        writer_of(error.service) for error in case.record.own_errors
+    }
 
 
 def refusing_api(case: Case, component: str, call: Call) -> Symptom:
     """Return the refusal of an API that failed while it looked at the request."""
     share, request = case.weights.refusal, request_of(call)
-    return Symptom(Code.API_ERROR, component, own=True, share=share, request=request, status=call.status)
+    return Symptom(
+        Code.API_ERROR,
+        component,
+        own=True,
+        share=share,
+        request=request,
+        status=call.status,
+    )
 
 
 def request_of(call: Call) -> str:
@@ -75,16 +88,30 @@ def silent_api(case: Case, component: str, call: Call) -> Symptom:
     peer = place_of(call, component, how)
     if peer and component != reach.CATALOG and reach.is_misplaced(case, peer):
         return reach.wrong_endpoint(case, peer)
-    share = case.weights.silent_api_unseen if how == How.SILENT and not case.is_seen else 1.0
+    share = (
+        case.weights.silent_api_unseen
+        if how == How.SILENT and not case.is_seen
+        else 1.0
+    )
     return Symptom(
-        Code.API_SILENT, component, how=how, own=True, share=share, request=request_of(call), address=call.host
+        Code.API_SILENT,
+        component,
+        how=how,
+        own=True,
+        share=share,
+        request=request_of(call),
+        address=call.host,
     )
 
 
 def place_of(call: Call, component: str, how: How) -> Reach | None:
     """Return where the catalog has a component, as a request found it."""
     address, _colon, port = (call.host or "").rpartition(":")
-    return Reach(component, address.strip("[]"), int(port), how.value) if address and port.isdecimal() else None
+    return (
+        Reach(component, address.strip("[]"), int(port), how.value)
+        if address and port.isdecimal()
+        else None
+    )
 
 
 def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:
@@ -107,10 +134,22 @@ def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:
 def peers_in(component: str, text: str, share: float) -> list[Symptom]:
     """Return the failures at other components that an API names in its answer."""
     how = how_of(text)
-    peers = [peer for peer in mentioned_in(text) if project_of(peer) != project_of(component)]
+    peers = [
+        peer
+        for peer in mentioned_in(text)
+        if project_of(peer) != project_of(component)
+    ]
     certain = len(peers) == 1
     return [
-        Symptom(Code.API_NAMES_PEER, component, peer=peer, how=how, own=True, certain=certain, share=share)
+        Symptom(
+            Code.API_NAMES_PEER,
+            component,
+            peer=peer,
+            how=how,
+            own=True,
+            certain=certain,
+            share=share,
+        )
         for peer in peers
     ]
 
@@ -125,15 +164,26 @@ def agents(case: Case) -> list[Symptom]:
         if agent.component == COMPUTE and agent.host in unneeded:
             continue
         if agent.state == DOWN:
-            share = 1.0 if host in examined else case.weights.not_reporting_unseen
+            share = (
+                1.0 if host in examined else case.weights.not_reporting_unseen
+            )
             code = Code.SERVICE_NOT_REPORTING
             last_report = last_report_of(agent)
             since = time_of(last_report)
             symptoms.append(
-                Symptom(code, agent.component, host=host, share=share, last_report=last_report, since=since)
+                Symptom(
+                    code,
+                    agent.component,
+                    host=host,
+                    share=share,
+                    last_report=last_report,
+                    since=since,
+                )
             )
         elif not agent.enabled:
-            symptoms.append(Symptom(Code.SERVICE_DISABLED, agent.component, host=host))
+            symptoms.append(
+                Symptom(Code.SERVICE_DISABLED, agent.component, host=host)
+            )
     return symptoms
 
 
@@ -147,15 +197,27 @@ def time_of(text: str | None) -> float | None:
 
 def hosts_that_would_not_help(case: Case) -> set[str]:
     """Return the hosts that would not take the server even if their nova-compute worked, as one that was disabled."""
-    explanation = unsatisfied.explained(case, case.stage.error) if case.stage.error else None
+    explanation = (
+        unsatisfied.explained(case, case.stage.error)
+        if case.stage.error
+        else None
+    )
     if explanation is None or explanation.answer != Answer.BROKEN:
         return set()
-    return {host.host for host in explanation.hosts if host.reasons and not host.is_broken}
+    return {
+        host.host
+        for host in explanation.hosts
+        if host.reasons and not host.is_broken
+    }
 
 
 def last_report_of(agent: Agent) -> str | None:
     """Return when a service reported last; one that never did has the beginning of the epoch in some APIs."""
-    return None if (agent.last_report or "").startswith(NEVER) else agent.last_report
+    return (
+        None
+        if (agent.last_report or "").startswith(NEVER)
+        else agent.last_report
+    )
 
 
 def no_valid_host(case: Case) -> list[Symptom]:
@@ -164,19 +226,29 @@ def no_valid_host(case: Case) -> list[Symptom]:
     If it is known what each host lacks, only the hosts count on which a component is broken.
     """
     error = case.stage.error
-    if error is None or NO_VALID_HOST not in (error.answer or "") + error.message:
+    if (
+        error is None
+        or NO_VALID_HOST not in (error.answer or "") + error.message
+    ):
         return []
     explanation = unsatisfied.explained(case, error)
     if explanation is not None and explanation.answer == Answer.BROKEN:
         return of_broken_hosts(case, explanation)
-    away = [agent for agent in case.record.known_agents if is_compute_away(agent)]
+    away = [
+        agent for agent in case.record.known_agents if is_compute_away(agent)
+    ]
     hosts = [case.names.get(agent.host, agent.host) for agent in away]
-    return [no_host_at("placement-api", None), *(no_host_at(COMPUTE, host) for host in hosts)]
+    return [
+        no_host_at("placement-api", None),
+        *(no_host_at(COMPUTE, host) for host in hosts),
+    ]
 
 
 def is_compute_away(agent: Agent) -> bool:
     """Return whether it is a nova-compute that gets no servers: it does not report, or was disabled."""
-    return agent.component == COMPUTE and (agent.state == DOWN or not agent.enabled)
+    return agent.component == COMPUTE and (
+        agent.state == DOWN or not agent.enabled
+    )
 
 
 def of_broken_hosts(case: Case, explanation: Explanation) -> list[Symptom]:
@@ -201,4 +273,11 @@ def missing_provider(host: str) -> Symptom:
 
 def no_host_at(peer: str, peer_host: str | None) -> Symptom:
     code = Code.NO_VALID_HOST
-    return Symptom(code, "nova-scheduler", peer=peer, peer_host=peer_host, how=How.MISSING, own=True)
+    return Symptom(
+        code,
+        "nova-scheduler",
+        peer=peer,
+        peer_host=peer_host,
+        how=How.MISSING,
+        own=True,
+    )

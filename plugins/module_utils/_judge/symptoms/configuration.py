@@ -39,7 +39,11 @@ def changes(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for change in found:
         path, ago_s = change.file.path, change.file.ago_s
-        together = {owner_in(other.file.path) for other in found if is_together(change, other, case)}
+        together = {
+            owner_in(other.file.path)
+            for other in found
+            if is_together(change, other, case)
+        }
         share = 1 / (1 + ago_s / case.weights.change_half_s) / len(together)
         symptoms += [
             Symptom(
@@ -77,7 +81,13 @@ def differences(case: Case) -> list[Symptom]:
         for difference in host.examined.differences:
             path, option = place_and_option(difference)
             symptoms += [
-                Symptom(Code.CONFIGURATION_DIFFERS, component, host=host.host, path=path, setting=option)
+                Symptom(
+                    Code.CONFIGURATION_DIFFERS,
+                    component,
+                    host=host.host,
+                    path=path,
+                    setting=option,
+                )
                 for component in owners_of_difference(path, host)
             ]
     return symptoms
@@ -85,10 +95,18 @@ def differences(case: Case) -> list[Symptom]:
 
 def options_of_peers(case: Case) -> list[Symptom]:
     """Return the options about a peer that a host has otherwise than its like, where a component fails at that peer."""
-    failures = [symptom for symptom in logs.errors(case) if symptom.own and symptom.peer]
+    failures = [
+        symptom
+        for symptom in logs.errors(case)
+        if symptom.own and symptom.peer
+    ]
     symptoms: list[Symptom] = []
     for symptom in differences(case):
-        peers = {failure.peer for failure in failures if failure.place == symptom.place}
+        peers = {
+            failure.peer
+            for failure in failures
+            if failure.place == symptom.place
+        }
         symptoms += [
             replace(symptom, code=Code.OPTION_OF_PEER, own=True, peer=peer)
             for peer in sorted(filter(None, peers))
@@ -100,7 +118,9 @@ def options_of_peers(case: Case) -> list[Symptom]:
 def is_about(option: str | None, peer: str) -> bool:
     """Return whether an option, as `[section] name`, stands in the section about a peer."""
     section = (option or "").partition("]")[0].removeprefix("[")
-    return bool(section) and (section == project_of(peer) or SECTIONS.get(section) == peer)
+    return bool(section) and (
+        section == project_of(peer) or SECTIONS.get(section) == peer
+    )
 
 
 def place_and_option(difference: Difference) -> tuple[str, str | None]:
@@ -111,12 +131,19 @@ def place_and_option(difference: Difference) -> tuple[str, str | None]:
 
 def owners_of_difference(path: str, host: Host) -> list[str]:
     if path == SWITCH:
-        return [service.component for service in services_of(host) if service.component == CONFIGURED_IN_SWITCH]
+        return [
+            service.component
+            for service in services_of(host)
+            if service.component == CONFIGURED_IN_SWITCH
+        ]
     return owners_of(path, host)
 
 
 def option_that_differs(path: str, host: Host) -> str | None:
     """Return the one option in a file that a host has otherwise than its like; None if there are more."""
-    found = [place_and_option(difference) for difference in host.examined.differences]
+    found = [
+        place_and_option(difference)
+        for difference in host.examined.differences
+    ]
     options = [option for place, option in found if place == path and option]
     return options[0] if len(options) == 1 else None

@@ -32,7 +32,9 @@ def paths(case: Case) -> list[Symptom]:
     """Return what failed between the guests."""
     if case.stage.stage != StageName.DATAPLANE:
         return []
-    details = from_json(DataplaneDetails, case.stage.details, "dataplane.details")
+    details = from_json(
+        DataplaneDetails, case.stage.details, "dataplane.details"
+    )
     symptoms = of_second_guest(case)
     for check in details.checks or ():
         if check.status == CheckStatus.FAILED:
@@ -56,10 +58,19 @@ def lost(case: Case, check: PathCheck) -> list[Symptom]:
 
 
 def narrow(case: Case, check: PathCheck) -> list[Symptom]:
-    return [on_the_way(case, check, Code.PATH_NARROW, (int(check.value or 0), int(check.expected or 0)))]
+    return [
+        on_the_way(
+            case,
+            check,
+            Code.PATH_NARROW,
+            (int(check.value or 0), int(check.expected or 0)),
+        )
+    ]
 
 
-def on_the_way(case: Case, check: PathCheck, code: Code, sizes: tuple[int, ...] = ()) -> Symptom:
+def on_the_way(
+    case: Case, check: PathCheck, code: Code, sizes: tuple[int, ...] = ()
+) -> Symptom:
     """Return the symptom of packets that were lost between the hosts of the guests."""
     here, there = host_of(case, check.source), host_of(case, check.target)
     return Symptom(
@@ -97,7 +108,14 @@ def opened(case: Case, check: PathCheck) -> list[Symptom]:
     """Return the symptoms of a port that answers though the security group does not open it."""
     there = host_of(case, check.target)
     return [
-        Symptom(Code.PATH_OPEN, firewall, host=there, own=True, certain=False, port=int(check.value or 0))
+        Symptom(
+            Code.PATH_OPEN,
+            firewall,
+            host=there,
+            own=True,
+            certain=False,
+            port=int(check.value or 0),
+        )
         for firewall in FIREWALLS
     ]
 
@@ -106,7 +124,9 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
     """Return the symptoms of the other guest's name; another name may be answered by anybody."""
     if check.target is None:
         return []
-    return unanswered(Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS)
+    return unanswered(
+        Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS
+    )
 
 
 def of_nobody(_case: Case, _check: PathCheck) -> list[Symptom]:

@@ -30,7 +30,11 @@ def names(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         for name, addresses in meanings_of(host).items():
-            others = [meanings_of(other).get(name) for other in case.record.hosts if other is not host]
+            others = [
+                meanings_of(other).get(name)
+                for other in case.record.hosts
+                if other is not host
+            ]
             usual = usual_addresses([found for found in others if found])
             if not usual or set(addresses) & usual or is_own_name(host, name):
                 continue
@@ -52,10 +56,20 @@ def usual_addresses(found: Sequence[tuple[str, ...]]) -> set[str]:
     counted: Counter[str] = Counter()
     for addresses in found:
         counted.update(set(addresses))
-    return {address for address, number in counted.items() if number > len(found) - number}
+    return {
+        address
+        for address, number in counted.items()
+        if number > len(found) - number
+    }
 
 
-def of_name(case: Case, host: Host, name: str, addresses: tuple[str, ...], usual: set[str]) -> list[Symptom]:
+def of_name(
+    case: Case,
+    host: Host,
+    name: str,
+    addresses: tuple[str, ...],
+    usual: set[str],
+) -> list[Symptom]:
     """Return the symptoms of the services of a host that ask a peer by such a name."""
     code = Code.NAME_ELSEWHERE if addresses else Code.NAME_UNRESOLVED
     symptoms: list[Symptom] = []
@@ -106,7 +120,11 @@ def of_back_end(case: Case, host: Host, found: BackEnd) -> Symptom:
 
 def addresses(case: Case) -> list[Symptom]:
     """Return shared addresses that no host has, or that two have, where something is to keep them on one."""
-    keepers = [host.host for host, service in case.services if service.component == KEEPER]
+    keepers = [
+        host.host
+        for host, service in case.services
+        if service.component == KEEPER
+    ]
     if not keepers:
         return []
     holders = holders_of(case)
@@ -116,21 +134,41 @@ def addresses(case: Case) -> list[Symptom]:
             asked.setdefault(entry.address, []).append(entry)
     symptoms: list[Symptom] = []
     for address in filter(is_shared, sorted(asked)):
-        symptoms += of_address(address, holders.get(address, []), keepers, asked[address])
+        symptoms += of_address(
+            address, holders.get(address, []), keepers, asked[address]
+        )
     return symptoms
 
 
-def of_address(address: str, hosts: Sequence[str], keepers: Sequence[str], asked: Sequence[Reach]) -> list[Symptom]:
+def of_address(
+    address: str,
+    hosts: Sequence[str],
+    keepers: Sequence[str],
+    asked: Sequence[Reach],
+) -> list[Symptom]:
     """Return what is wrong with an address. hosts: those that have it. asked: how it answered."""
     if not hosts:
         if any(entry.how == OPEN for entry in asked):
             return []
-        return [Symptom(Code.ADDRESS_MISSING, KEEPER, host=only(keepers), own=True, address=address)]
+        return [
+            Symptom(
+                Code.ADDRESS_MISSING,
+                KEEPER,
+                host=only(keepers),
+                own=True,
+                address=address,
+            )
+        ]
     holding = [host for host in hosts if host in keepers]
     code, named = Code.ADDRESS_DUPLICATE, tuple(hosts)
     if len(hosts) == 1:
         return []
-    return [Symptom(code, KEEPER, host=host, own=True, address=address, reported=named) for host in holding]
+    return [
+        Symptom(
+            code, KEEPER, host=host, own=True, address=address, reported=named
+        )
+        for host in holding
+    ]
 
 
 def only(hosts: Sequence[str]) -> str | None:
@@ -153,4 +191,6 @@ def is_shared(address: str) -> bool:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return False
-    return not (parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified)
+    return not (
+        parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified
+    )

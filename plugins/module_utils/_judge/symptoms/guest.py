@@ -28,7 +28,10 @@ METADATA: dict[int, tuple[tuple[str, ...], How]] = {
     HTTPStatus.NOT_FOUND: (METADATA_AGENTS, How.MISSING),
     HTTPStatus.INTERNAL_SERVER_ERROR: (METADATA_API, How.ERROR),
     HTTPStatus.BAD_GATEWAY: (METADATA_AGENTS, How.REFUSED),
-    HTTPStatus.SERVICE_UNAVAILABLE: ((*METADATA_AGENTS, *METADATA_API), How.REFUSED),
+    HTTPStatus.SERVICE_UNAVAILABLE: (
+        (*METADATA_AGENTS, *METADATA_API),
+        How.REFUSED,
+    ),
     HTTPStatus.GATEWAY_TIMEOUT: (METADATA_API, How.SILENT),
 }
 # Where a request for a lease may be lost, if nothing else is known
@@ -59,26 +62,51 @@ def console(case: Case) -> list[Symptom]:
         # What does not run writes nothing, whatever is in its image.
         if any(map(halted_state, case.record.hosts)):
             return []
-        return [Symptom(Code.CONSOLE_EMPTY, INSTANCE, host=here, how=How.SILENT)]
+        return [
+            Symptom(Code.CONSOLE_EMPTY, INSTANCE, host=here, how=How.SILENT)
+        ]
     if not asked_for_lease(case):
         return []
     if dnsmasq_received_nothing(case):
         code, peer = Code.DHCP_NOT_CARRIED, "data network"
-        return [Symptom(code, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True)]
+        return [
+            Symptom(
+                code, INSTANCE, host=here, peer=peer, how=How.SILENT, own=True
+            )
+        ]
     return unanswered(Code.DHCP_UNANSWERED, here, LEASE_PEERS)
 
 
-def unanswered(code: Code, host: str | None, peers: Iterable[str]) -> list[Symptom]:
+def unanswered(
+    code: Code, host: str | None, peers: Iterable[str]
+) -> list[Symptom]:
     """Return a symptom for each peer that may be why the guest on a host got no answer."""
-    return [Symptom(code, INSTANCE, host=host, how=How.SILENT, peer=peer, own=True, certain=False) for peer in peers]
+    return [
+        Symptom(
+            code,
+            INSTANCE,
+            host=host,
+            how=How.SILENT,
+            peer=peer,
+            own=True,
+            certain=False,
+        )
+        for peer in peers
+    ]
 
 
 def user_data(case: Case) -> list[Symptom]:
     """Return that the guest got its metadata, which are short, and no user data, which may be longer than a packet."""
     guest = guest_of(case) or {}
-    if not guest.get("metadata") or guest.get("user_data") or not guest.get("no_user_data"):
+    if (
+        not guest.get("metadata")
+        or guest.get("user_data")
+        or not guest.get("no_user_data")
+    ):
         return []
-    return unanswered(Code.USER_DATA_UNANSWERED, case.instance_host, USER_DATA_PEERS)
+    return unanswered(
+        Code.USER_DATA_UNANSWERED, case.instance_host, USER_DATA_PEERS
+    )
 
 
 def metadata(case: Case) -> list[Symptom]:
@@ -86,20 +114,33 @@ def metadata(case: Case) -> list[Symptom]:
     if case.stage.stage != StageName.METADATA:
         return []
     symptoms: list[Symptom] = []
-    for status in dict.fromkeys([*statuses_on_console(case), *statuses_of_proxies(case)]):
+    for status in dict.fromkeys(
+        [*statuses_on_console(case), *statuses_of_proxies(case)]
+    ):
         if status not in METADATA:
             continue
         components, how = METADATA[status]
         certain = len({project_of(component) for component in components}) == 1
         symptoms += [
-            Symptom(Code.METADATA_ANSWER, component, how=how, own=True, certain=certain, status=status)
+            Symptom(
+                Code.METADATA_ANSWER,
+                component,
+                how=how,
+                own=True,
+                certain=certain,
+                status=status,
+            )
             for component in components
         ]
     return symptoms
 
 
 def statuses_on_console(case: Case) -> list[int]:
-    return [step["http_status"] for step in steps_of(case) if step["step"] == "no_metadata" and step.get("http_status")]
+    return [
+        step["http_status"]
+        for step in steps_of(case)
+        if step["step"] == "no_metadata" and step.get("http_status")
+    ]
 
 
 def statuses_of_proxies(case: Case) -> list[int]:
@@ -107,7 +148,10 @@ def statuses_of_proxies(case: Case) -> list[int]:
     for host in case.record.hosts:
         for proxies in (host.facts.get("metadata") or {}).values():
             for proxy in proxies:
-                statuses += [request["status"] for request in telling(proxy["requests"] or [])]
+                statuses += [
+                    request["status"]
+                    for request in telling(proxy["requests"] or [])
+                ]
     return statuses
 
 
@@ -115,7 +159,9 @@ def did_their_part(case: Case) -> set[str]:
     """Return the components that are shown to have done what the first missing step asks of them."""
     if not asked_for_lease(case):
         return set()
-    return {INSTANCE, "dnsmasq"} if dnsmasq_received_nothing(case) else {INSTANCE}
+    return (
+        {INSTANCE, "dnsmasq"} if dnsmasq_received_nothing(case) else {INSTANCE}
+    )
 
 
 def asked_for_lease(case: Case) -> bool:
@@ -129,4 +175,7 @@ def dnsmasq_received_nothing(case: Case) -> bool:
     ports: list[Mapping[str, Any]] = []
     for host in case.record.hosts:
         ports += (host.facts.get("dhcp") or {}).values()
-    return any(port["processes"] and port["hosts"] and port["log"] == [] for port in ports)
+    return any(
+        port["processes"] and port["hosts"] and port["log"] == []
+        for port in ports
+    )

@@ -21,7 +21,9 @@ from ..case import Case
 from .owners import components_of, components_that_run
 
 # A word of a check of Ceph that says that nothing can be written
-SEVERE = re.compile(r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS")
+SEVERE = re.compile(
+    r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS"
+)
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"
 
@@ -42,7 +44,9 @@ def states(case: Case) -> list[Symptom]:
                     unit=service.unit,
                     # A process that is stopped by a signal leaves the unit as it was.
                     for_s=None if how == How.FROZEN else service.for_s,
-                    restarts=service.restarts if how == How.STARTING else loops(case, service),
+                    restarts=service.restarts
+                    if how == How.STARTING
+                    else loops(case, service),
                 )
             )
     return symptoms
@@ -50,7 +54,11 @@ def states(case: Case) -> list[Symptom]:
 
 def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
     """Return that a service was restarted: by systemd while the run was under way, or before it."""
-    if service.state != RUNNING or service.since is None or case.stage.finished is None:
+    if (
+        service.state != RUNNING
+        or service.since is None
+        or case.stage.finished is None
+    ):
         return []
     at = service.since - (host.clock_offset_s or 0)
     before = case.record.started - at
@@ -58,32 +66,72 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
         return []
     if before > (host.clock_error_s or 0):
         code, ago_s = Code.UNIT_RESTARTED_BEFORE_RUN, case.stage.finished - at
-        return [Symptom(code, service.component, host=host.host, unit=service.unit, ago_s=ago_s)]
+        return [
+            Symptom(
+                code,
+                service.component,
+                host=host.host,
+                unit=service.unit,
+                ago_s=ago_s,
+            )
+        ]
     if not service.restarts:
         return []
     restarts = loops(case, service)
     if restarts:
         code = Code.UNIT_CRASH_LOOP
-        return [Symptom(code, service.component, host=host.host, how=How.FAILED, unit=service.unit, restarts=restarts)]
+        return [
+            Symptom(
+                code,
+                service.component,
+                host=host.host,
+                how=How.FAILED,
+                unit=service.unit,
+                restarts=restarts,
+            )
+        ]
     code = Code.UNIT_RESTARTED_DURING_RUN
-    return [Symptom(code, service.component, host=host.host, how=How.RESTARTED, unit=service.unit, since=at)]
+    return [
+        Symptom(
+            code,
+            service.component,
+            host=host.host,
+            how=How.RESTARTED,
+            unit=service.unit,
+            since=at,
+        )
+    ]
 
 
 def loops(case: Case, service: Service) -> int:
     """Return how often systemd has restarted a service that exits again and again; 0 for one that does not."""
-    return service.restarts if service.restarts >= case.weights.crash_loop else 0
+    return (
+        service.restarts if service.restarts >= case.weights.crash_loop else 0
+    )
 
 
 def reports(case: Case) -> list[Symptom]:
     """Return what shared services report about themselves, without what is usual or far from the instance."""
-    is_replicated = any(has_writable_database(host) for host in case.record.hosts)
+    is_replicated = any(
+        has_writable_database(host) for host in case.record.hosts
+    )
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         for report in host.examination.reports if host.examination else ():
-            if not is_usual(report, is_replicated) and not is_far_link(report, host, case):
+            if not is_usual(report, is_replicated) and not is_far_link(
+                report, host, case
+            ):
                 how = How.of(report.kind)
                 code, component = Code.OWN_REPORT, report.component
-                symptoms.append(Symptom(code, component, host=host.host, how=how, reported=(report.text,)))
+                symptoms.append(
+                    Symptom(
+                        code,
+                        component,
+                        host=host.host,
+                        how=how,
+                        reported=(report.text,),
+                    )
+                )
     return symptoms
 
 
@@ -94,19 +142,32 @@ def is_usual(report: OwnReport, is_replicated: bool) -> bool:
 
 def is_far_link(report: OwnReport, host: Host, case: Case) -> bool:
     """Return whether it is the wire of another compute host, which carries nothing of this instance."""
-    return report.kind == How.LINK and case.is_far(host.host) and is_compute_host(host)
+    return (
+        report.kind == How.LINK
+        and case.is_far(host.host)
+        and is_compute_host(host)
+    )
 
 
 def is_compute_host(host: Host) -> bool:
-    return any(service.component == "nova-compute" for service in services_of(host))
+    return any(
+        service.component == "nova-compute" for service in services_of(host)
+    )
 
 
 def has_writable_database(host: Host) -> bool:
     """Return whether the database on a host was asked, and can be written to."""
-    if host.examination is None or any(unread.what == "the state of database" for unread in host.unread):
+    if host.examination is None or any(
+        unread.what == "the state of database" for unread in host.unread
+    ):
         return False
-    is_read_only = any(report.kind == How.READ_ONLY for report in host.examination.reports)
-    runs = any((service.component, service.state) == ("database", RUNNING) for service in services_of(host))
+    is_read_only = any(
+        report.kind == How.READ_ONLY for report in host.examination.reports
+    )
+    runs = any(
+        (service.component, service.state) == ("database", RUNNING)
+        for service in services_of(host)
+    )
     return runs and not is_read_only
 
 
@@ -125,31 +186,53 @@ def ceph(case: Case) -> list[Symptom]:
 def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
     osds: Mapping[str, bool] = facts.get("osds") or {}
     down = tuple(sorted(number for number, is_up in osds.items() if not is_up))
-    return [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)] if down else []
+    return (
+        [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)]
+        if down
+        else []
+    )
 
 
 def checks_before(case: Case, host: Host) -> set[str]:
     """Return the checks of Ceph that were not passed before, or while all worked."""
     baseline = case.record.baseline
-    return {*((host.health_before or {}).get("checks") or ()), *(baseline.health if baseline else ())}
+    return {
+        *((host.health_before or {}).get("checks") or ()),
+        *(baseline.health if baseline else ()),
+    }
 
 
 def health(facts: Mapping[str, Any], before: Collection[str]) -> list[Symptom]:
     checks: Mapping[str, str] = (facts.get("health") or {}).get("checks") or {}
-    worse = {name: checks[name] for name in sorted(checks) if is_new_or_severe(name, before)}
+    worse = {
+        name: checks[name]
+        for name in sorted(checks)
+        if is_new_or_severe(name, before)
+    }
     symptoms: list[Symptom] = []
     for component in COMPONENTS:
         symptoms += health_of(component, worse)
     return symptoms
 
 
-def health_of(component: Component, checks: Mapping[str, str]) -> list[Symptom]:
+def health_of(
+    component: Component, checks: Mapping[str, str]
+) -> list[Symptom]:
     """Return what checks of Ceph say about a component."""
-    names = [name for name in checks if name.startswith(component.health_checks)]
+    names = [
+        name for name in checks if name.startswith(component.health_checks)
+    ]
     if not names:
         return []
     how = How.ALARM if any(map(SEVERE.search, names)) else How.WARNING
-    return [Symptom(Code.CEPH_HEALTH, component.name, how=how, reported=tuple(checks[name] for name in names))]
+    return [
+        Symptom(
+            Code.CEPH_HEALTH,
+            component.name,
+            how=how,
+            reported=tuple(checks[name] for name in names),
+        )
+    ]
 
 
 def is_new_or_severe(check: str, before: Collection[str]) -> bool:
@@ -161,9 +244,16 @@ def hanging_commands(host: Host) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for unread in host.unread:
         # The command may begin with sudo, and with the way into a container.
-        if unread.kind == HUNG and CEPH_COMMANDS & set((unread.command or "").split()):
+        if unread.kind == HUNG and CEPH_COMMANDS & set(
+            (unread.command or "").split()
+        ):
             symptoms += [
-                Symptom(Code.COMMAND_HANGS, component, how=How.SILENT, command=unread.command)
+                Symptom(
+                    Code.COMMAND_HANGS,
+                    component,
+                    how=How.SILENT,
+                    command=unread.command,
+                )
                 for component in ("ceph-mon", "ceph-osd")
             ]
     return symptoms
@@ -175,7 +265,12 @@ def resources(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for found in host.examination.exhausted if host.examination else ():
             how = How.of(found.kind)
-            is_program = how in (How.NOT_EXECUTABLE, How.KILLED, How.DENIED, How.FULL)
+            is_program = how in (
+                How.NOT_EXECUTABLE,
+                How.KILLED,
+                How.DENIED,
+                How.FULL,
+            )
             symptoms += [
                 Symptom(
                     Code.RESOURCE_EXHAUSTED,
@@ -190,13 +285,19 @@ def resources(case: Case) -> list[Symptom]:
     return symptoms
 
 
-def users_of(found: Exhausted, how: How | None, host: Host, case: Case) -> list[str]:
+def users_of(
+    found: Exhausted, how: How | None, host: Host, case: Case
+) -> list[str]:
     """Return the components that need a resource of their host."""
     if how == How.KILLED:
-        return components_that_run(found.where, host, case.weights.process_name)
+        return components_that_run(
+            found.where, host, case.weights.process_name
+        )
     if how == How.DENIED:
         # Much else runs on a host, and what it may not do is nothing of the cloud.
-        running = components_that_run(found.where, host, case.weights.process_name)
+        running = components_that_run(
+            found.where, host, case.weights.process_name
+        )
         return [component for component in running if component in BY_NAME]
     if how == How.FULL:
         # What is full of connections drops those of all.

@@ -31,13 +31,24 @@ def domains(case: Case) -> list[Symptom]:
         state = halted_state(host)
         if state is not None:
             owner = "nova-compute" if is_defined_wrongly(host) else "libvirt"
-            symptoms.append(Symptom(Code.DOMAIN_HALTED, owner, host=host.host, own=True, reported=state))
+            symptoms.append(
+                Symptom(
+                    Code.DOMAIN_HALTED,
+                    owner,
+                    host=host.host,
+                    own=True,
+                    reported=state,
+                )
+            )
     return symptoms
 
 
 def is_defined_wrongly(host: Host) -> bool:
     """Return whether nova-compute may have defined a domain that this host cannot run."""
-    has_others = any(SETTINGS_OF_LIBVIRT.search(difference.what) for difference in host.examined.differences)
+    has_others = any(
+        SETTINGS_OF_LIBVIRT.search(difference.what)
+        for difference in host.examined.differences
+    )
     return has_others or lacks_what_is_configured(host)
 
 
@@ -55,7 +66,10 @@ def halted_state(host: Host) -> tuple[str, str] | None:
 
 def lacks_what_is_configured(host: Host) -> bool:
     """Return whether nova-compute asks for something that its host does not have, with which no domain runs."""
-    return any((one.component, How.of(one.kind)) == ("nova-compute", LACKING) for one in host.examined.reports)
+    return any(
+        (one.component, How.of(one.kind)) == ("nova-compute", LACKING)
+        for one in host.examined.reports
+    )
 
 
 def interfaces(case: Case) -> list[Symptom]:
@@ -67,6 +81,13 @@ def interfaces(case: Case) -> list[Symptom]:
             if interface and interface.get("error"):
                 name = interface.get("name")
                 symptoms.append(
-                    Symptom(Code.INTERFACE_ERROR, "ovsdb", host=host.host, how=How.ERROR, own=True, path=name)
+                    Symptom(
+                        Code.INTERFACE_ERROR,
+                        "ovsdb",
+                        host=host.host,
+                        how=How.ERROR,
+                        own=True,
+                        path=name,
+                    )
                 )
     return symptoms

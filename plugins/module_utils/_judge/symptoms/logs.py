@@ -34,16 +34,31 @@ OVSDB_LIBRARY = "ovsdbapp"
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
 # These are about a value that was read, and not about the code that reads it.
-ABOUT_VALUES = ("ValidationError", "JSONDecodeError", "InvalidJSON", "MalformedResponse", "InvalidResponse")
+ABOUT_VALUES = (
+    "ValidationError",
+    "JSONDecodeError",
+    "InvalidJSON",
+    "MalformedResponse",
+    "InvalidResponse",
+)
 # These say only that something else had failed before.
-AFTERWARDS = ("MaxRetriesExceeded", "RescheduledException", "BuildAbortException", "NoValid")
+AFTERWARDS = (
+    "MaxRetriesExceeded",
+    "RescheduledException",
+    "BuildAbortException",
+    "NoValid",
+)
 
 
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
     logged = telling(case.record.known_errors, case.weights)
-    informative = [error for error in logged if is_informative(error, case.weights)]
-    traced = [with_peer(error, informative, case.weights) for error in informative]
+    informative = [
+        error for error in logged if is_informative(error, case.weights)
+    ]
+    traced = [
+        with_peer(error, informative, case.weights) for error in informative
+    ]
     first = first_time(traced)
     symptoms: list[Symptom] = []
     for error in traced:
@@ -51,7 +66,9 @@ def errors(case: Case) -> list[Symptom]:
     return symptoms
 
 
-def telling(logged: Sequence[LoggedError], weights: Weights) -> list[LoggedError]:
+def telling(
+    logged: Sequence[LoggedError], weights: Weights
+) -> list[LoggedError]:
     """Return the errors, and the warnings that stand right before or with an error of the run.
 
     Without such an error all warnings of the run count: there is nothing else that reports how it failed.
@@ -59,14 +76,22 @@ def telling(logged: Sequence[LoggedError], weights: Weights) -> list[LoggedError
     failures = [error.at for error in logged if error.is_of_run]
 
     def is_near(error: LoggedError) -> bool:
-        return not failures or any(0 <= at - error.at <= weights.warned_s for at in failures)
+        return not failures or any(
+            0 <= at - error.at <= weights.warned_s for at in failures
+        )
 
-    return [error for error in logged if not error.is_warning or is_near(error)]
+    return [
+        error for error in logged if not error.is_warning or is_near(error)
+    ]
 
 
 def is_informative(error: LoggedError, weights: Weights) -> bool:
     # That no host passed the filters of a scheduler is no failure of its own.
-    if error.filters or error.insufficient or any(word in (error.exception or "") for word in AFTERWARDS):
+    if (
+        error.filters
+        or error.insufficient
+        or any(word in (error.exception or "") for word in AFTERWARDS)
+    ):
         return False
     return unusual(error, weights) >= weights.least_unusual
 
@@ -79,18 +104,29 @@ def first_time(errors: Sequence[LoggedError]) -> float | None:
     return min((error.at for error in errors), default=None)
 
 
-def with_peer(error: LoggedError, errors: Sequence[LoggedError], weights: Weights) -> LoggedError:
+def with_peer(
+    error: LoggedError, errors: Sequence[LoggedError], weights: Weights
+) -> LoggedError:
     """Return an error with the peer that had raised it before, if it names none itself."""
     if error.peer:
         return error
     return replace(error, peer=raised_by(error, errors, weights))
 
 
-def raised_by(error: LoggedError, errors: Sequence[LoggedError], weights: Weights) -> str | None:
+def raised_by(
+    error: LoggedError, errors: Sequence[LoggedError], weights: Weights
+) -> str | None:
     """Return the component that has sent an exception back to its caller, which logs it once more."""
     component = writer_of(error.service)
-    called = {*depends_on(component), *answering_calls_of(project_of(component))} - {component}
-    senders = [writer_of(other.service) for other in errors if is_same(other, error, weights)]
+    called = {
+        *depends_on(component),
+        *answering_calls_of(project_of(component)),
+    } - {component}
+    senders = [
+        writer_of(other.service)
+        for other in errors
+        if is_same(other, error, weights)
+    ]
     return next((sender for sender in senders if sender in called), None)
 
 
@@ -103,7 +139,9 @@ def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
     return 0 <= error.at - other.at <= weights.reraised_s
 
 
-def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]:
+def symptoms_of(
+    error: LoggedError, is_first: bool, case: Case
+) -> list[Symptom]:
     """Return the symptoms in an error: one for each component at which it may have failed, or one of its own."""
     component = writer_of(error.service)
     peers = peers_of(error, component)
@@ -115,7 +153,8 @@ def symptoms_of(error: LoggedError, is_first: bool, case: Case) -> list[Symptom]
         peer_host=case.addresses.get(error.peer_address or ""),
         own=error.own,
         certain=len(peers) <= 1,
-        share=rank_of(error, is_first, case.weights) * unusual(error, case.weights),
+        share=rank_of(error, is_first, case.weights)
+        * unusual(error, case.weights),
         quote=error.quote,
         at=error.at,
         answered=library_of(error) in peers,
@@ -135,15 +174,23 @@ def rank_of(error: LoggedError, is_first: bool, weights: Weights) -> float:
 
 def unusual(error: LoggedError, weights: Weights) -> float:
     """Return how much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
-    known = share_of_healthy_runs(writer_of(error.service), error.logger, error.exception)
+    known = share_of_healthy_runs(
+        writer_of(error.service), error.logger, error.exception
+    )
     rate = max(known, error.usual or 0.0)
-    return min(1.0, -math.log(rate) / weights.strength[Kind.ERROR]) if rate else 1.0
+    return (
+        min(1.0, -math.log(rate) / weights.strength[Kind.ERROR])
+        if rate
+        else 1.0
+    )
 
 
 def library_of(error: LoggedError) -> str | None:
     """Return the component to which the library speaks that raised an error, or that has its class."""
     modules = [module_of(name) for name in (error.raised_in, error.exception)]
-    return next((LIBRARIES[module] for module in modules if module in LIBRARIES), None)
+    return next(
+        (LIBRARIES[module] for module in modules if module in LIBRARIES), None
+    )
 
 
 def module_of(name: str | None) -> str:
@@ -154,7 +201,9 @@ def module_of(name: str | None) -> str:
 def databases_of(error: LoggedError, component: str) -> list[str]:
     """Return the servers of OVSDB that an error names, or else those that its service depends on."""
     named = [name for name in error.mentions if name in OVSDB_SERVERS]
-    return named or [name for name in depends_on(component) if name in OVSDB_SERVERS]
+    return named or [
+        name for name in depends_on(component) if name in OVSDB_SERVERS
+    ]
 
 
 def peers_of(error: LoggedError, component: str) -> list[str]:
@@ -164,7 +213,11 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
         return ["rabbitmq"]
     if error.peer:
         return without(component, [error.peer])
-    if OVSDB_LIBRARY in (module_of(error.raised_in), module_of(error.exception), module_of(error.logger)):
+    if OVSDB_LIBRARY in (
+        module_of(error.raised_in),
+        module_of(error.exception),
+        module_of(error.logger),
+    ):
         return without(component, databases_of(error, component))
     if TIMED_OUT in exception:
         return answering(component)
@@ -181,7 +234,9 @@ def without(component: str, peers: Iterable[str]) -> list[str]:
 
 def answering(caller: str) -> list[str]:
     """Return the components that answer the calls of one over the queue, and the queue."""
-    return without(caller, [*answering_calls_of(project_of(caller)), "rabbitmq"])
+    return without(
+        caller, [*answering_calls_of(project_of(caller)), "rabbitmq"]
+    )
 
 
 def peers_by_words(error: LoggedError, component: str) -> list[str]:
@@ -194,13 +249,17 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
         return []
     # A value that cannot be used is as much the sender's as that of the module which has read it.
     reader = mentioned_in(error.raised_in or "") if about_value else []
-    named = dict.fromkeys([*error.mentions, *mentioned_in(error.logger), *reader])
+    named = dict.fromkeys(
+        [*error.mentions, *mentioned_in(error.logger), *reader]
+    )
     return [peer for peer in named if project_of(peer) != own_project]
 
 
 def is_out_of_room(case: Case) -> bool:
     """Return whether the first error of the run is the cloud's answer that it has no room for what was asked."""
-    first = min(case.record.own_errors, key=lambda error: error.at, default=None)
+    first = min(
+        case.record.own_errors, key=lambda error: error.at, default=None
+    )
     if first is None or first.exception is None:
         return False
     return any(word in first.exception for word in NO_ROOM)

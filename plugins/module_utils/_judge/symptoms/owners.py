@@ -14,8 +14,12 @@ from ..._model.host import ChangedFile, Host
 from ..._model.service import Service, services_of
 
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api.
-FOLDER = re.compile(r"^/(?:etc|var/lib|var/log)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)")
-UNIT = re.compile(r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)")
+FOLDER = re.compile(
+    r"^/(?:etc|var/lib|var/log)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)"
+)
+UNIT = re.compile(
+    r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)"
+)
 WORD = re.compile(r"[^a-z0-9]+")
 # Any service may write to a disk at one of these.
 SHARED_DISKS = {
@@ -47,7 +51,11 @@ def readers_of(file: ChangedFile, host: Host) -> list[str]:
     Those that started before it changed have not read it. If all did, they may have read it without a start.
     """
     owners = owners_of(file.path, host)
-    started = [service for service in services_of(host) if service.for_s is not None and service.for_s <= file.ago_s]
+    started = [
+        service
+        for service in services_of(host)
+        if service.for_s is not None and service.for_s <= file.ago_s
+    ]
     return sorted(set(owners) & set(names_of(started))) or owners
 
 
@@ -59,22 +67,38 @@ def components_of(path: str, host: Host) -> list[str]:
     services = services_of(host)
     unit = UNIT.match(path)
     if unit:
-        return names_of([service for service in services if is_of_unit(service.unit, unit["unit"])])
+        return names_of(
+            [
+                service
+                for service in services
+                if is_of_unit(service.unit, unit["unit"])
+            ]
+        )
     if path in SHARED_DISKS or not path.startswith("/"):
         return names_of(services)
     folder = FOLDER.match(path)
-    return components_of_folder(folder["name"], path, services) if folder else []
+    return (
+        components_of_folder(folder["name"], path, services) if folder else []
+    )
 
 
-def components_of_folder(name: str, path: str, services: Sequence[Service]) -> list[str]:
+def components_of_folder(
+    name: str, path: str, services: Sequence[Service]
+) -> list[str]:
     """Return the components of the project that a folder is of, or the one that folder and file name together."""
     project = name.partition("-")[0]
-    ours = [service for service in services if project_of(service.component) == project]
+    ours = [
+        service
+        for service in services
+        if project_of(service.component) == project
+    ]
     file = path.rpartition("/")[-1].partition(".")[0]
     # A file such as dhcp_agent.ini says by its name whose it is, and so does a folder such as nova-api.
     for text in (f"{name}-{file}", name):
         words = set(WORD.split(text)) - {""}
-        named = names_of([service for service in ours if words <= words_of(service)])
+        named = names_of(
+            [service for service in ours if words <= words_of(service)]
+        )
         if words and named:
             return named
     return names_of(ours)
@@ -94,7 +118,9 @@ def words_of(service: Service) -> set[str]:
     return set(f"{service.component}-{service.program}".split("-"))
 
 
-def components_that_run(program: str, host: Host, known_length: int | None = None) -> list[str]:
+def components_that_run(
+    program: str, host: Host, known_length: int | None = None
+) -> list[str]:
     """Return the components whose program this is: its own, or those that start it.
 
     known_length: how many characters of a program's name are known, if it may be cut.
@@ -106,5 +132,9 @@ def components_that_run(program: str, host: Host, known_length: int | None = Non
     services = services_of(host)
     known = {component for name, component in PROGRAMS.items() if is_it(name)}
     own = {service.component for service in services if is_it(service.program)}
-    starting = {service.component for service in services if any(map(is_it, entry_of(service.component).starts))}
+    starting = {
+        service.component
+        for service in services
+        if any(map(is_it, entry_of(service.component).starts))
+    }
     return sorted(known or own or starting) or [program]

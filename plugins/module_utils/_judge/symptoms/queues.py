@@ -31,24 +31,50 @@ def of_queue(case: Case, queue: Queue) -> list[Symptom]:
     if not is_there(case, component, place):
         return []
     if queue.consumers:
-        return [Symptom(Code.QUEUE_BACKLOG, component, host=place, setting=queue.name, times=waiting(queue))]
+        return [
+            Symptom(
+                Code.QUEUE_BACKLOG,
+                component,
+                host=place,
+                setting=queue.name,
+                times=waiting(queue),
+            )
+        ]
     return unconsumed(case, component, place, queue)
 
 
 def is_there(case: Case, component: str, place: str | None) -> bool:
     """Return whether a component is on a host: one that was taken away leaves its queues behind."""
-    hosts = {host.host for host, service in case.services if service.component == component}
+    hosts = {
+        host.host
+        for host, service in case.services
+        if service.component == component
+    }
     return bool(hosts) and place in (None, *hosts)
 
 
-def unconsumed(case: Case, component: str, place: str | None, queue: Queue) -> list[Symptom]:
+def unconsumed(
+    case: Case, component: str, place: str | None, queue: Queue
+) -> list[Symptom]:
     code, name = Code.QUEUE_UNCONSUMED, queue.name
     if queue.ready:
-        return [Symptom(code, component, host=place, setting=name, times=queue.ready)]
+        return [
+            Symptom(
+                code, component, host=place, setting=name, times=queue.ready
+            )
+        ]
     # Of several hosts none may have had to consume it.
     if place is None:
         return []
-    return [Symptom(code, component, host=place, setting=name, share=case.weights.idle_queue)]
+    return [
+        Symptom(
+            code,
+            component,
+            host=place,
+            setting=name,
+            share=case.weights.idle_queue,
+        )
+    ]
 
 
 def waiting(queue: Queue) -> int:

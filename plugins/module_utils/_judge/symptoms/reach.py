@@ -19,7 +19,12 @@ from .owners import owners_of, readers_of
 
 UNRESOLVED = "no such name"
 # How a peer that was probed did not answer
-HOW = {"silent": How.SILENT, "mute": How.SILENT, "refused": How.REFUSED, "closed": How.BROKEN_OFF}
+HOW = {
+    "silent": How.SILENT,
+    "mute": How.SILENT,
+    "refused": How.REFUSED,
+    "closed": How.BROKEN_OFF,
+}
 # A peer whose address the catalogue has is that of all its clients.
 CATALOGUE = "catalogue"
 # The component that keeps the catalogue
@@ -37,9 +42,16 @@ def probes(case: Case) -> list[Symptom]:
                 symptoms += wrong_addresses(case, host, entry)
             else:
                 # It does not answer as it should, even if no component of this host needs it.
-                components = clients(host, entry.component, entry.named_by) or [None]
+                components = clients(host, entry.component, entry.named_by)
                 how = HOW.get(entry.how, How.ERROR)
-                symptoms += of_connection(case, host, entry, components, how, Code.PEER_UNREACHABLE)
+                symptoms += of_connection(
+                    case,
+                    host,
+                    entry,
+                    components or [None],
+                    how,
+                    Code.PEER_UNREACHABLE,
+                )
     return symptoms
 
 
@@ -49,7 +61,11 @@ def is_misplaced(case: Case, entry: Reach) -> bool:
     Behind an address that no host of the inventory has, such as that of a balancer, anything may be; behind a name
     that nobody knows there is nothing.
     """
-    units = [(host.host, unit) for host, unit in case.services if unit.component == entry.component]
+    units = [
+        (host.host, unit)
+        for host, unit in case.services
+        if unit.component == entry.component
+    ]
     running = {host for host, unit in units if unit.state == RUNNING}
     if not running:
         return False
@@ -65,31 +81,55 @@ def is_on_other_port(case: Case, host: str, entry: Reach) -> bool:
     """Return whether a host listens on a usual port of a peer, and not on the one at which it is looked for."""
     listening = case.listening_on(host)
     usual = [port.number for port in entry_of(entry.component).ports]
-    return entry.port not in listening and any(port in listening for port in usual)
+    return entry.port not in listening and any(
+        port in listening for port in usual
+    )
 
 
 def wrong_addresses(case: Case, host: Host, entry: Reach) -> list[Symptom]:
     """Return that a peer is looked for where it is not: by the services of a host, or by all that ask the catalog."""
     if CATALOGUE in entry.named_by:
         return [wrong_endpoint(case, entry)]
-    components = with_new_settings(host, clients(host, entry.component, entry.named_by))
-    return [wrong_address(entry, component, host.host, certain=len(components) == 1) for component in components]
+    components = with_new_settings(
+        host, clients(host, entry.component, entry.named_by)
+    )
+    return [
+        wrong_address(
+            entry, component, host.host, certain=len(components) == 1
+        )
+        for component in components
+    ]
 
 
-def with_new_settings(host: Host, components: Sequence[str | None]) -> Sequence[str | None]:
+def with_new_settings(
+    host: Host, components: Sequence[str | None]
+) -> Sequence[str | None]:
     """Return the components that have read all changes of their settings. If none has, nobody knows who has."""
     outdated: set[str] = set()
     for file in host.examined.changed:
-        outdated.update(set(owners_of(file.path, host)).difference(readers_of(file, host)))
-    return [component for component in components if component not in outdated] or components
+        outdated.update(
+            set(owners_of(file.path, host)).difference(readers_of(file, host))
+        )
+    current = [
+        component for component in components if component not in outdated
+    ]
+    return current or components
 
 
 def wrong_endpoint(case: Case, entry: Reach) -> Symptom:
-    places = [place.host for place, unit in case.services if unit.component == CATALOG]
-    return wrong_address(entry, CATALOG, next(iter(places), None), certain=True)
+    places = [
+        place.host
+        for place, unit in case.services
+        if unit.component == CATALOG
+    ]
+    return wrong_address(
+        entry, CATALOG, next(iter(places), None), certain=True
+    )
 
 
-def wrong_address(entry: Reach, component: str | None, host: str | None, certain: bool) -> Symptom:
+def wrong_address(
+    entry: Reach, component: str | None, host: str | None, certain: bool
+) -> Symptom:
     return Symptom(
         Code.WRONG_ADDRESS,
         component,
@@ -112,14 +152,31 @@ def pending(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for entry in host.examination.pending if host.examination else ():
             if entry.component is not None:
-                waiting = Reach(entry.component, entry.address, entry.port, How.SILENT.value)
+                waiting = Reach(
+                    entry.component,
+                    entry.address,
+                    entry.port,
+                    How.SILENT.value,
+                )
                 components = clients(host, entry.component, [CATALOGUE])
-                symptoms += of_connection(case, host, waiting, components, How.SILENT, Code.CONNECTION_PENDING)
+                symptoms += of_connection(
+                    case,
+                    host,
+                    waiting,
+                    components,
+                    How.SILENT,
+                    Code.CONNECTION_PENDING,
+                )
     return symptoms
 
 
 def of_connection(
-    case: Case, host: Host, entry: Reach, components: Sequence[str | None], how: How, code: Code
+    case: Case,
+    host: Host,
+    entry: Reach,
+    components: Sequence[str | None],
+    how: How,
+    code: Code,
 ) -> list[Symptom]:
     """Return the symptoms of components of a host that fail at a peer, there alone or everywhere."""
     only_from_here = is_reached_elsewhere(case, host, entry)
@@ -140,7 +197,9 @@ def of_connection(
     ]
 
 
-def clients(host: Host, peer: str, named_by: Sequence[str]) -> list[str | None]:
+def clients(
+    host: Host, peer: str, named_by: Sequence[str]
+) -> list[str | None]:
     """Return the components of a host that depend on a peer, and by whose configuration it is known there."""
     here = {service.component for service in services_of(host)}
     dependent = sorted(name for name in here if peer in depends_on(name))
@@ -158,7 +217,9 @@ def is_reached_elsewhere(case: Case, here: Host, entry: Reach) -> bool:
     others: list[Reach] = []
     for host in case.record.hosts:
         if host is not here:
-            others += [other for other in probed(host) if is_same_place(other, entry)]
+            others += [
+                other for other in probed(host) if is_same_place(other, entry)
+            ]
     at_port = [other for other in others if other.port == entry.port]
     return any(other.how == OPEN for other in at_port or others)
 

@@ -32,7 +32,9 @@ def missing(case: Case) -> list[Symptom]:
                     Code.STEP_MISSING,
                     responsible_for(step, done),
                     peer=receiver_of(step, done),
-                    how=How.MISSING if proves and step.status == StepStatus.MISSING else How.UNSEEN,
+                    how=How.MISSING
+                    if proves and step.status == StepStatus.MISSING
+                    else How.UNSEEN,
                     carriers=tuple(carriers_of(step.kind)),
                     share=1 / (1 + distance),
                     step=step.id,
@@ -44,8 +46,15 @@ def missing(case: Case) -> list[Symptom]:
 def workers(case: Case) -> list[Symptom]:
     """Return the components that work for the stage, whether a flow follows it or not."""
     present = {service.component for _host, service in case.services}
-    names = [name for name in workers_of(case.stage.stage) if name in present or not entry_of(name).only_where_present]
-    return [Symptom(Code.STAGE_PART, name, share=case.weights.stage_part) for name in names]
+    names = [
+        name
+        for name in workers_of(case.stage.stage)
+        if name in present or not entry_of(name).only_where_present
+    ]
+    return [
+        Symptom(Code.STAGE_PART, name, share=case.weights.stage_part)
+        for name in names
+    ]
 
 
 def responsible_for(step: Step, done: set[str]) -> str | None:
@@ -86,7 +95,11 @@ def ended_before_its_time(case: Case) -> bool:
     if error is not None and error.kind in ENDING:
         return True
     diagnosis = case.record.diagnosis
-    return diagnosis is not None and diagnosis.boot is not None and diagnosis.boot.outcome is Outcome.FAILED
+    return (
+        diagnosis is not None
+        and diagnosis.boot is not None
+        and diagnosis.boot.outcome is Outcome.FAILED
+    )
 
 
 def first_own_error(case: Case) -> float | None:

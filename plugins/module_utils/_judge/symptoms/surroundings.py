@@ -24,13 +24,27 @@ from .hosts import is_compute_host
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
 # How OVS calls an interface of its own. Its MTU is that of the smallest port of its bridge.
 OWN_INTERFACE = "internal"
-NO_WIRES = ("lo", "docker", "virbr", "br-int", "br-tun", "ovs-netdev", "ovs-system", "genev_sys", "vxlan_sys")
+NO_WIRES = (
+    "lo",
+    "docker",
+    "virbr",
+    "br-int",
+    "br-tun",
+    "ovs-netdev",
+    "ovs-system",
+    "genev_sys",
+    "vxlan_sys",
+)
 WIRED = ("flat", "vlan")
 
 
 def clocks(case: Case) -> list[Symptom]:
     """Return hosts whose clock differs from that of the others, for each service there."""
-    offsets = [host.clock_offset_s for host in case.record.hosts if host.clock_offset_s is not None]
+    offsets = [
+        host.clock_offset_s
+        for host in case.record.hosts
+        if host.clock_offset_s is not None
+    ]
     # The control node's clock is one of them, and may be the wrong one.
     usual = statistics.median_low([0.0, *offsets])
     symptoms: list[Symptom] = []
@@ -38,9 +52,17 @@ def clocks(case: Case) -> list[Symptom]:
         if host.clock_offset_s is None:
             continue
         offset = host.clock_offset_s - usual
-        if abs(offset) - (host.clock_error_s or 0.0) > case.weights.clock_offset_s:
+        if (
+            abs(offset) - (host.clock_error_s or 0.0)
+            > case.weights.clock_offset_s
+        ):
             symptoms += [
-                Symptom(Code.CLOCK_OFFSET, component, host=host.host, offset_s=offset)
+                Symptom(
+                    Code.CLOCK_OFFSET,
+                    component,
+                    host=host.host,
+                    offset_s=offset,
+                )
                 for component in components_on(host)
             ]
     return symptoms
@@ -61,7 +83,12 @@ def duplicate_names(case: Case) -> list[Symptom]:
         if not shared:
             continue
         symptoms += [
-            Symptom(Code.NAME_DUPLICATE, component, host=host.host, setting=shared[0])
+            Symptom(
+                Code.NAME_DUPLICATE,
+                component,
+                host=host.host,
+                setting=shared[0],
+            )
             for component in components_on(host)
             if is_beside_instance(component)
         ]
@@ -77,14 +104,26 @@ def certificates(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         found = host.examined.certificates
-        symptoms += [of_certificate(case, host, certificate) for certificate in found]
+        symptoms += [
+            of_certificate(case, host, certificate) for certificate in found
+        ]
     return list(dict.fromkeys(symptoms))
 
 
-def of_certificate(case: Case, host: Host, certificate: Certificate) -> Symptom:
-    finished = case.record.started if case.stage.finished is None else case.stage.finished
+def of_certificate(
+    case: Case, host: Host, certificate: Certificate
+) -> Symptom:
+    finished = (
+        case.record.started
+        if case.stage.finished is None
+        else case.stage.finished
+    )
     is_over = certificate.expires <= finished
-    place = host.host if certificate.path else case.addresses.get(certificate.address or "")
+    place = (
+        host.host
+        if certificate.path
+        else case.addresses.get(certificate.address or "")
+    )
     return Symptom(
         Code.CERTIFICATE_EXPIRED if is_over else Code.CERTIFICATE_EXPIRING,
         certificate.component,
@@ -113,22 +152,44 @@ def small_links(case: Case, host: Host) -> list[Symptom]:
         needed = needed_on(case, host, link)
         usual = usual_mtu(link.name, similar)
         if link.mtu < needed:
-            symptoms.append(of_link(Code.MTU_TOO_SMALL, host, link, needed, 1.0))
+            symptoms.append(
+                of_link(Code.MTU_TOO_SMALL, host, link, needed, 1.0)
+            )
         elif usual is not None and link.mtu < usual:
-            symptoms.append(of_link(Code.MTU_SMALLER, host, link, usual, case.weights.smaller_mtu))
+            symptoms.append(
+                of_link(
+                    Code.MTU_SMALLER,
+                    host,
+                    link,
+                    usual,
+                    case.weights.smaller_mtu,
+                )
+            )
     return symptoms
 
 
-def of_link(code: Code, host: Host, link: NetworkLink, other: int, share: float) -> Symptom:
+def of_link(
+    code: Code, host: Host, link: NetworkLink, other: int, share: float
+) -> Symptom:
     dropped = link.dropped or None
     return Symptom(
-        code, "data network", host=host.host, share=share, path=link.name, sizes=(link.mtu, other), times=dropped
+        code,
+        "data network",
+        host=host.host,
+        share=share,
+        path=link.name,
+        sizes=(link.mtu, other),
+        times=dropped,
     )
 
 
 def similar_hosts(case: Case, host: Host) -> list[Host]:
     """Return the other hosts that have the same groups in the inventory."""
-    return [other for other in case.record.hosts if other is not host and set(other.groups) == set(host.groups)]
+    return [
+        other
+        for other in case.record.hosts
+        if other is not host and set(other.groups) == set(host.groups)
+    ]
 
 
 def wires_of(host: Host) -> list[NetworkLink]:
@@ -137,8 +198,16 @@ def wires_of(host: Host) -> list[NetworkLink]:
         return []
     own: set[str] = set()
     if host.stores.switch:
-        own = {interface.name for interface in host.stores.switch.interfaces if interface.kind == OWN_INTERFACE}
-    wires = [link for link in host.stores.links if not link.name.startswith(NO_WIRES)]
+        own = {
+            interface.name
+            for interface in host.stores.switch.interfaces
+            if interface.kind == OWN_INTERFACE
+        }
+    wires = [
+        link
+        for link in host.stores.links
+        if not link.name.startswith(NO_WIRES)
+    ]
     return [link for link in wires if link.name not in own]
 
 
@@ -156,7 +225,9 @@ def usual_mtu(name: str, hosts: Sequence[Host]) -> int | None:
 def needed_on(case: Case, host: Host, link: NetworkLink) -> int:
     """Return the MTU that a link of a host needs for the networks of the instance; 0 if it carries none of them."""
     needed = 0
-    for network in case.record.instance.networks if case.record.instance else ():
+    for network in (
+        case.record.instance.networks if case.record.instance else ()
+    ):
         if network.mtu and network.kind and carries(host, link, network.kind):
             needed = max(needed, network.mtu + overhead(case, network.kind))
     return needed
@@ -181,9 +252,15 @@ def tunnel_ends(host: Host) -> set[str]:
     if switch is None:
         return set()
     ends = {one.local for one in switch.interfaces if one.local}
-    return ends | set(filter(None, switch.settings.get("ovn-encap-ip", "").split(",")))
+    return ends | set(
+        filter(None, switch.settings.get("ovn-encap-ip", "").split(","))
+    )
 
 
 def overhead(case: Case, kind: str) -> int:
     """Return what a tunnel of a kind adds to each packet."""
-    return {"geneve": case.weights.geneve, "vxlan": case.weights.vxlan, "gre": case.weights.gre}.get(kind, 0)
+    return {
+        "geneve": case.weights.geneve,
+        "vxlan": case.weights.vxlan,
+        "gre": case.weights.gre,
+    }.get(kind, 0)

@@ -14,7 +14,9 @@ TEXTS = {
         'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), '
         "and check whether the cloud is overloaded"
     ),
-    Reason.GIVE_INVENTORY: ("give an inventory of the cloud's hosts (-i), so that their services and logs can be read"),
+    Reason.GIVE_INVENTORY: (
+        "give an inventory of the cloud's hosts (-i), so that their services and logs can be read"
+    ),
     Reason.GIVE_ADMIN_CLOUD: (
         "give an administrator's cloud (stackproof_admin_cloud), which shows what each host lacks for this request"
     ),
@@ -28,7 +30,11 @@ def advice(given: Advice | None) -> str | None:
     if given is None:
         return None
     if given.reason == Reason.SHOW_STATE:
-        return f"on {given.host}: {given.command}" if given.host else given.command
+        return (
+            f"on {given.host}: {given.command}"
+            if given.host
+            else given.command
+        )
     if given.reason == Reason.MAKE_HOSTS_READABLE:
         return f"make {', '.join(given.hosts)} readable"
     return TEXTS[given.reason]

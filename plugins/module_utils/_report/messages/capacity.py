@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ..._model.capacity import STATUS_DISABLED, Candidates
-from ..._model.shortage import Answer, Explanation, HostReasons, Reason, Shortage, Sought
+from ..._model.shortage import (
+    Answer,
+    Explanation,
+    HostReasons,
+    Reason,
+    Shortage,
+    Sought,
+)
 from ..._model.verdict import LONGEST_HEADLINE
 from .words import fitting, plural
 
@@ -58,14 +65,18 @@ def forms(explanation: Explanation) -> Forms:
     if reason is None:
         return of_several(explanation)
     hosts = len(explanation.hosts)
-    return FORMS[reason.code](reason, explanation, hosts_in_words(hosts, reason.host))
+    return FORMS[reason.code](
+        reason, explanation, hosts_in_words(hosts, reason.host)
+    )
 
 
 def hosts_in_words(number: int, host: str | None) -> str:
     """Return the hosts that a reason is about, as the subject of a sentence."""
     if number == 1 and host:
         return host
-    return "both compute hosts" if number == 2 else f"all {number} compute hosts"
+    return (
+        "both compute hosts" if number == 2 else f"all {number} compute hosts"
+    )
 
 
 def of_several(explanation: Explanation) -> Forms:
@@ -81,8 +92,12 @@ def of_several(explanation: Explanation) -> Forms:
         # All other hosts are in the group before it.
         if len(groups) == 2 and len(group) == 1:
             subject = ORDINALS.get(total, subject)
-        longest.append(f"{subject} {clauses_of(group)[reason.code](reason)[0]}")
-        shorter.append(f"{subject} {clauses_of(group)[reason.code](reason)[-1]}")
+        longest.append(
+            f"{subject} {clauses_of(group)[reason.code](reason)[0]}"
+        )
+        shorter.append(
+            f"{subject} {clauses_of(group)[reason.code](reason)[-1]}"
+        )
         counted.append(f"{len(group)} {SHORT[reason.code]}")
     return ", ".join(longest), ", ".join(shorter), ", ".join(counted)
 
@@ -121,13 +136,17 @@ def subject_of(group: Sequence[HostReasons], place: int, total: int) -> str:
 
 
 def amount(name: str | None, number: int | None) -> str:
-    one, several, _plain = CLASSES.get(name or "", (name or "", name or "", ""))
+    one, several, _plain = CLASSES.get(
+        name or "", (name or "", name or "", "")
+    )
     return f"{number} {one if number == 1 else several}"
 
 
 def room(reason: Reason) -> str:
     """Return how much is free, such as 0 of 8 VCPUs free."""
-    _one, several, _plain = CLASSES.get(reason.subject or "", ("", reason.subject or "", ""))
+    _one, several, _plain = CLASSES.get(
+        reason.subject or "", ("", reason.subject or "", "")
+    )
     return f"{reason.free} of {reason.capacity} {several} free"
 
 
@@ -140,11 +159,17 @@ def too_little(name: str | None) -> str:
 
 
 def flavor_of(explanation: Explanation) -> str:
-    return f'flavor "{explanation.flavor}"' if explanation.flavor else "the flavor"
+    return (
+        f'flavor "{explanation.flavor}"'
+        if explanation.flavor
+        else "the flavor"
+    )
 
 
 def is_reserved(reason: Reason) -> bool:
-    return bool(reason.capacity) and (reason.reserved or 0) >= (reason.capacity or 0)
+    return bool(reason.capacity) and (reason.reserved or 0) >= (
+        reason.capacity or 0
+    )
 
 
 def is_held(reason: Reason) -> bool:
@@ -162,7 +187,9 @@ def usage(reason: Reason) -> str:
     if reason.reserved:
         parts.append(f"{reason.reserved} reserved")
     if reason.leftover:
-        parts.append(f"{reason.leftover} held by allocations of servers that are gone")
+        parts.append(
+            f"{reason.leftover} held by allocations of servers that are gone"
+        )
     return in_brackets(", ".join(parts))
 
 
@@ -173,7 +200,10 @@ Clause = Callable[[Reason], Forms]
 
 def disabled(verb: str) -> Clause:
     def clause(reason: Reason) -> Forms:
-        return f"{verb} disabled{in_brackets(reason.detail)}", f"{verb} disabled"
+        return (
+            f"{verb} disabled{in_brackets(reason.detail)}",
+            f"{verb} disabled",
+        )
 
     return clause
 
@@ -200,10 +230,22 @@ SINGULAR: dict[Shortage, Clause] = {
     Shortage.DISABLED_ITSELF: disabled("is"),
     Shortage.FORCED_DOWN: lambda _reason: ("is forced down", "is forced down"),
     Shortage.DOWN: lambda _reason: ("does not report", "does not report"),
-    Shortage.NO_SERVICE: lambda _reason: ("has no nova-compute", "has no nova-compute"),
-    Shortage.UNMAPPED: lambda _reason: ("is not mapped to a cell", "is in no cell"),
-    Shortage.NO_PROVIDER: lambda _reason: ("has no resource provider", "has no resource provider"),
-    Shortage.NO_INVENTORY: lambda _reason: ("has no inventory in Placement", "has no inventory"),
+    Shortage.NO_SERVICE: lambda _reason: (
+        "has no nova-compute",
+        "has no nova-compute",
+    ),
+    Shortage.UNMAPPED: lambda _reason: (
+        "is not mapped to a cell",
+        "is in no cell",
+    ),
+    Shortage.NO_PROVIDER: lambda _reason: (
+        "has no resource provider",
+        "has no resource provider",
+    ),
+    Shortage.NO_INVENTORY: lambda _reason: (
+        "has no inventory in Placement",
+        "has no inventory",
+    ),
     Shortage.PROVIDER_DOUBLED: lambda reason: (
         f"has {reason.capacity} resource providers",
         "has several resource providers",
@@ -222,26 +264,53 @@ SINGULAR: dict[Shortage, Clause] = {
         f"is in no aggregate with {reason.subject}",
         "is in no matching aggregate",
     ),
-    Shortage.CLASS_MISSING: lambda reason: (f"has no {of_class(reason.subject)}", "lacks a resource class"),
+    Shortage.CLASS_MISSING: lambda reason: (
+        f"has no {of_class(reason.subject)}",
+        "lacks a resource class",
+    ),
     Shortage.MAX_UNIT: lambda reason: (
         f"gives an instance at most {amount(reason.subject, reason.capacity)}",
         f"has {too_little(reason.subject)}",
     ),
     Shortage.NO_ROOM: has_too_little("has"),
-    Shortage.EXCLUDED_BY: lambda reason: (f"is excluded by {reason.subject}", "is excluded by Placement"),
-    Shortage.NOT_OFFERED: lambda _reason: ("is not offered by Placement", "is not offered by Placement"),
+    Shortage.EXCLUDED_BY: lambda reason: (
+        f"is excluded by {reason.subject}",
+        "is excluded by Placement",
+    ),
+    Shortage.NOT_OFFERED: lambda _reason: (
+        "is not offered by Placement",
+        "is not offered by Placement",
+    ),
 }
 PLURAL: dict[Shortage, Clause] = {
     **SINGULAR,
     Shortage.DISABLED: disabled("are"),
     Shortage.DISABLED_ITSELF: disabled("are"),
-    Shortage.FORCED_DOWN: lambda _reason: ("are forced down", "are forced down"),
+    Shortage.FORCED_DOWN: lambda _reason: (
+        "are forced down",
+        "are forced down",
+    ),
     Shortage.DOWN: lambda _reason: ("do not report", "do not report"),
-    Shortage.NO_SERVICE: lambda _reason: ("have no nova-compute", "have no nova-compute"),
-    Shortage.UNMAPPED: lambda _reason: ("are not mapped to a cell", "are in no cell"),
-    Shortage.NO_PROVIDER: lambda _reason: ("have no resource provider", "have no resource provider"),
-    Shortage.NO_INVENTORY: lambda _reason: ("have no inventory in Placement", "have no inventory"),
-    Shortage.PROVIDER_DOUBLED: lambda _reason: ("have several resource providers", "have several resource providers"),
+    Shortage.NO_SERVICE: lambda _reason: (
+        "have no nova-compute",
+        "have no nova-compute",
+    ),
+    Shortage.UNMAPPED: lambda _reason: (
+        "are not mapped to a cell",
+        "are in no cell",
+    ),
+    Shortage.NO_PROVIDER: lambda _reason: (
+        "have no resource provider",
+        "have no resource provider",
+    ),
+    Shortage.NO_INVENTORY: lambda _reason: (
+        "have no inventory in Placement",
+        "have no inventory",
+    ),
+    Shortage.PROVIDER_DOUBLED: lambda _reason: (
+        "have several resource providers",
+        "have several resource providers",
+    ),
     Shortage.PROVIDER_CONFLICT: lambda _reason: (
         "have resource providers with other uuids than their hypervisors",
         "have resource providers of other uuids",
@@ -256,14 +325,23 @@ PLURAL: dict[Shortage, Clause] = {
         f"are in no aggregate with {reason.subject}",
         "are in no matching aggregate",
     ),
-    Shortage.CLASS_MISSING: lambda reason: (f"have no {of_class(reason.subject)}", "lack a resource class"),
+    Shortage.CLASS_MISSING: lambda reason: (
+        f"have no {of_class(reason.subject)}",
+        "lack a resource class",
+    ),
     Shortage.MAX_UNIT: lambda reason: (
         f"give an instance less than {amount(reason.subject, reason.asked)}",
         f"have {too_little(reason.subject)}",
     ),
     Shortage.NO_ROOM: has_too_little("have"),
-    Shortage.EXCLUDED_BY: lambda reason: (f"are excluded by {reason.subject}", "are excluded by Placement"),
-    Shortage.NOT_OFFERED: lambda _reason: ("are not offered by Placement", "are not offered by Placement"),
+    Shortage.EXCLUDED_BY: lambda reason: (
+        f"are excluded by {reason.subject}",
+        "are excluded by Placement",
+    ),
+    Shortage.NOT_OFFERED: lambda _reason: (
+        "are not offered by Placement",
+        "are not offered by Placement",
+    ),
 }
 # Behind a number, where there are too many different reasons for a line
 SHORT: dict[Shortage, str] = {
@@ -292,12 +370,16 @@ SHORT: dict[Shortage, str] = {
 # What alone explains it
 
 
-def same_for_all(reason: Reason, _explanation: Explanation, hosts: str) -> Forms:
+def same_for_all(
+    reason: Reason, _explanation: Explanation, hosts: str
+) -> Forms:
     clauses = PLURAL if hosts != reason.host else SINGULAR
     return tuple(f"{hosts} {form}" for form in clauses[reason.code](reason))
 
 
-def trait_missing(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
+def trait_missing(
+    reason: Reason, explanation: Explanation, hosts: str
+) -> Forms:
     if explanation.holders == 0:
         nobody = "no resource provider has"
     elif hosts == reason.host:
@@ -306,7 +388,10 @@ def trait_missing(reason: Reason, explanation: Explanation, hosts: str) -> Forms
         nobody = f"none of {len(explanation.hosts)} compute hosts has"
     requires = f"requires trait {reason.subject}, which {nobody}"
     if explanation.of_image:
-        return f"the image {requires}", "no compute host has a trait that the image requires"
+        return (
+            f"the image {requires}",
+            "no compute host has a trait that the image requires",
+        )
     return (
         f"{flavor_of(explanation)} {requires}",
         f"the flavor {requires}",
@@ -314,17 +399,23 @@ def trait_missing(reason: Reason, explanation: Explanation, hosts: str) -> Forms
     )
 
 
-def trait_forbidden(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
+def trait_forbidden(
+    reason: Reason, explanation: Explanation, hosts: str
+) -> Forms:
     verb = "has" if hosts == reason.host else "have"
     if reason.subject == STATUS_DISABLED:
-        return (f"{hosts} {verb} the trait {STATUS_DISABLED}, but an enabled service",)
+        return (
+            f"{hosts} {verb} the trait {STATUS_DISABLED}, but an enabled service",
+        )
     return (
         f"{flavor_of(explanation)} forbids trait {reason.subject}, which {hosts} {verb}",
         f"{hosts} {verb} a trait that the flavor forbids",
     )
 
 
-def outside_aggregate(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
+def outside_aggregate(
+    reason: Reason, explanation: Explanation, _hosts: str
+) -> Forms:
     return (
         f"{flavor_of(explanation)} needs an aggregate with {reason.subject}, and no compute host is in one",
         f"no compute host is in an aggregate with {reason.subject}",
@@ -332,8 +423,14 @@ def outside_aggregate(reason: Reason, explanation: Explanation, _hosts: str) -> 
     )
 
 
-def class_missing(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
-    nobody = f"{hosts} does not have" if hosts == reason.host else "no compute host has"
+def class_missing(
+    reason: Reason, explanation: Explanation, hosts: str
+) -> Forms:
+    nobody = (
+        f"{hosts} does not have"
+        if hosts == reason.host
+        else "no compute host has"
+    )
     asks = f"needs {amount(reason.subject, reason.asked)}, which {nobody}"
     return (
         f"{flavor_of(explanation)} {asks}",
@@ -359,8 +456,14 @@ def is_usual(resource: tuple[str, int]) -> bool:
 
 
 def max_unit(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
-    gives = f"{hosts} gives" if hosts == reason.host else "no compute host gives"
-    at_most = f"at most {reason.capacity}" if hosts == reason.host else f"more than {reason.capacity}"
+    gives = (
+        f"{hosts} gives" if hosts == reason.host else "no compute host gives"
+    )
+    at_most = (
+        f"at most {reason.capacity}"
+        if hosts == reason.host
+        else f"more than {reason.capacity}"
+    )
     asks = f"needs {amount(reason.subject, reason.asked)}; {gives} an instance {at_most}"
     return (
         f"{flavor_of(explanation)} {asks}",
@@ -376,14 +479,27 @@ def no_room(reason: Reason, _explanation: Explanation, hosts: str) -> Forms:
         return f"{nothing}: look at reservations and ratios", nothing
     if hosts == reason.host:
         has = f"{hosts} has {room(reason)}; {reason.asked} needed"
-        return f"{has}{usage(reason)}", has, f"the compute host has less than {wanted} free"
+        return (
+            f"{has}{usage(reason)}",
+            has,
+            f"the compute host has less than {wanted} free",
+        )
     if reason.free == 0:
         nothing = f"{hosts} have no {of_class(reason.subject)} free"
         if is_held(reason):
-            return f"{nothing}: allocations of servers that are gone hold it", nothing
-        return f"{nothing} (all reserved)" if is_reserved(reason) else nothing, nothing
+            return (
+                f"{nothing}: allocations of servers that are gone hold it",
+                nothing,
+            )
+        return f"{nothing} (all reserved)" if is_reserved(
+            reason
+        ) else nothing, nothing
     less = f"{hosts} have less than {wanted} free"
-    return f"{less} (most: {reason.free} on {reason.host})", f"{less} (most: {reason.free})", less
+    return (
+        f"{less} (most: {reason.free} on {reason.host})",
+        f"{less} (most: {reason.free})",
+        less,
+    )
 
 
 def fewer(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
@@ -394,19 +510,33 @@ def fewer(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
 def filtered(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     left = f"left {reason.free} of {plural(reason.capacity or 0, 'host')}"
     whole = f"{reason.subject} {left}"
-    return f"{whole}{in_brackets(reason.detail)}", whole, f"a filter of the scheduler {left}"
+    return (
+        f"{whole}{in_brackets(reason.detail)}",
+        whole,
+        f"a filter of the scheduler {left}",
+    )
 
 
-def unsupported(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def unsupported(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     whole = f"{reason.subject} is not supported"
-    return f"{whole} ({reason.detail})", whole, "what is asked for is not supported"
+    return (
+        f"{whole} ({reason.detail})",
+        whole,
+        "what is asked for is not supported",
+    )
 
 
-def insufficient(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def insufficient(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     return reason.detail or "", "no host has enough for the instance"
 
 
-def zone_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def zone_unknown(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     zones = f" (zones: {reason.detail})" if reason.detail else ""
     if reason.subject is None:
         return ("the availability zone does not exist",)
@@ -414,20 +544,35 @@ def zone_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Form
     return f"{text}{zones}", text, "the availability zone does not exist"
 
 
-def zone_unavailable(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def zone_unavailable(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     lacks_hosts = "does not exist, or has no host in service"
     if reason.subject is None:
         return (f"the availability zone {lacks_hosts}",)
-    return f'availability zone "{reason.subject}" {lacks_hosts}', f"the availability zone {lacks_hosts}"
+    return (
+        f'availability zone "{reason.subject}" {lacks_hosts}',
+        f"the availability zone {lacks_hosts}",
+    )
 
 
-def host_unknown(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
-    where = f' in the availability zone "{reason.detail}"' if reason.detail else ""
+def host_unknown(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
+    where = (
+        f' in the availability zone "{reason.detail}"' if reason.detail else ""
+    )
     text = f"{reason.subject} is no compute host"
-    return f"{text}{where}", text, "the host that was asked for is no compute host"
+    return (
+        f"{text}{where}",
+        text,
+        "the host that was asked for is no compute host",
+    )
 
 
-def left_behind(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def left_behind(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     text = "is left as a resource provider, without a nova-compute service"
     return f"{reason.subject} {text}", f"the host that was asked for {text}"
 
@@ -442,8 +587,14 @@ def quota(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     unit = UNITS.get(reason.subject, "")
     if reason.capacity is None:
         return (reason.subject,)
-    used = "" if reason.free is None else f", {reason.capacity - reason.free} used"
-    wanted = "" if reason.asked is None else f"{reason.asked}{unit} requested, "
+    used = (
+        ""
+        if reason.free is None
+        else f", {reason.capacity - reason.free} used"
+    )
+    wanted = (
+        "" if reason.asked is None else f"{reason.asked}{unit} requested, "
+    )
     limit = f"{reason.subject}: {wanted}limit {reason.capacity}{unit}"
     return f"{limit}{used}", limit, reason.subject
 
@@ -463,7 +614,9 @@ def addresses(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     return f'network "{reason.subject}" {used}', f"the network {used}"
 
 
-def backend_missing(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def backend_missing(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     kind, _slash, backend = (reason.subject or "").rpartition("/")
     named = f'volume type "{kind}"' if kind else "the volume type"
     there = f" (back ends: {reason.detail})" if reason.detail else ""
@@ -476,14 +629,26 @@ def backend_missing(reason: Reason, _explanation: Explanation, _hosts: str) -> F
     )
 
 
-def backends_disabled(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
+def backends_disabled(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
     one = reason.capacity == 1
-    which = f"cinder-volume {reason.subject} is" if one else f"all {reason.capacity} back ends are"
+    which = (
+        f"cinder-volume {reason.subject} is"
+        if one
+        else f"all {reason.capacity} back ends are"
+    )
     return f"{which} disabled{in_brackets(reason.detail)}", f"{which} disabled"
 
 
-def pools_full(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
-    pools = "the pool has" if reason.capacity == 1 else f"all {reason.capacity} pools have"
+def pools_full(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
+    pools = (
+        "the pool has"
+        if reason.capacity == 1
+        else f"all {reason.capacity} pools have"
+    )
     return (f"{pools} less than {reason.asked} GB free (most: {reason.free})",)
 
 
@@ -509,8 +674,12 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
     Shortage.DENIED: denied,
-    Shortage.NETWORK_DISABLED: lambda reason, _explanation, _hosts: (f"network {reason.subject} is set down",),
-    Shortage.PORT_DISABLED: lambda reason, _explanation, _hosts: (f"port {reason.subject} is set down",),
+    Shortage.NETWORK_DISABLED: lambda reason, _explanation, _hosts: (
+        f"network {reason.subject} is set down",
+    ),
+    Shortage.PORT_DISABLED: lambda reason, _explanation, _hosts: (
+        f"port {reason.subject} is set down",
+    ),
     Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,

@@ -23,11 +23,18 @@ def errors_sentence(errors: Iterable[LoggedError]) -> str:
     Those come first that were not logged while all worked, and of these the ones with an id of the run.
     """
     logged = sorted(
-        (error for error in errors if not error.is_warning), key=lambda error: (error.usual or 0.0, not error.own)
+        (error for error in errors if not error.is_warning),
+        key=lambda error: (error.usual or 0.0, not error.own),
     )
     kinds = list(dict.fromkeys(map(kind_of, logged)))
-    return f" Errors were logged in that time: {listed(kinds, MOST, '; ')}." if kinds else ""
+    return (
+        f" Errors were logged in that time: {listed(kinds, MOST, '; ')}."
+        if kinds
+        else ""
+    )
 
 
 def kind_of(error: LoggedError) -> str:
-    return at_place(writer_of(error.service), error.host, error.exception or error.logger)
+    return at_place(
+        writer_of(error.service), error.host, error.exception or error.logger
+    )

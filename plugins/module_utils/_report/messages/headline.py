@@ -26,13 +26,21 @@ CONTEXT = re.compile(r"(?:\[[^\]]*\]\s*)+")
 def headline(finding: Finding) -> str | None:
     """Return the cause in one line, or why no component is identified; None if nothing is known."""
     if finding.unsatisfied:
-        return fitting(capacity.headlines(finding.unsatisfied), LONGEST_HEADLINE)
+        return fitting(
+            capacity.headlines(finding.unsatisfied), LONGEST_HEADLINE
+        )
     if finding.restart:
         return fitting(restart_forms(finding.restart), LONGEST_HEADLINE)
     if finding.cause and finding.main:
-        quoted = quoting_forms(finding.main, finding.quoted) if finding.cause.shows(finding.main) else ()
+        quoted = (
+            quoting_forms(finding.main, finding.quoted)
+            if finding.cause.shows(finding.main)
+            else ()
+        )
         forms = (*quoted, *reasons(finding.cause, finding.main))
-        return fitting(cause_forms(finding.cause, forms, finding.change), LONGEST_HEADLINE)
+        return fitting(
+            cause_forms(finding.cause, forms, finding.change), LONGEST_HEADLINE
+        )
     if finding.step is None:
         return None
     if finding.pause_s is not None:
@@ -42,13 +50,19 @@ def headline(finding: Finding) -> str | None:
 
 def restart_forms(restart: Cause) -> Iterator[str]:
     place = place_of(*restart.place)
-    clients = [symptom.component for symptom in restart.symptoms if symptom.kind in (Kind.FAILED_AT, Kind.REACH)]
+    clients = [
+        symptom.component
+        for symptom in restart.symptoms
+        if symptom.kind in (Kind.FAILED_AT, Kind.REACH)
+    ]
     yield f"no fault: an earlier restart of {place} dropped connections of {clients[0]}"
     yield f"no fault: an earlier restart of {place} dropped connections"
     yield f"no fault: an earlier restart of {restart.component} dropped connections"
 
 
-def cause_forms(cause: Cause, forms: tuple[str, ...], change: Symptom | None) -> Iterator[str]:
+def cause_forms(
+    cause: Cause, forms: tuple[str, ...], change: Symptom | None
+) -> Iterator[str]:
     """Yield headlines from the longest to the shortest: first without details, then without the domain of the host."""
     changes = [f"; {form}" for form in changed_forms(change)] if change else []
     short_host = cause.host.partition(".")[0] if cause.host else None
@@ -59,11 +73,23 @@ def cause_forms(cause: Cause, forms: tuple[str, ...], change: Symptom | None) ->
 
 def quoting_forms(main: Symptom, quoted: Symptom | None) -> tuple[str, ...]:
     """Return forms with the message of an error that has no exception. No other line is quoted than the verdict's."""
-    if main.code != Code.LOGGED_ERROR or main.exception or quoted is None or quoted.quote != main.quote:
+    if (
+        main.code != Code.LOGGED_ERROR
+        or main.exception
+        or quoted is None
+        or quoted.quote != main.quote
+    ):
         return ()
     message = CONTEXT.sub("", main.quote or "", count=1)
-    beginnings = [textwrap.shorten(message, length, placeholder=" …") for length in QUOTE_LENGTHS]
-    return tuple(f'logged "{beginning}"' for beginning in beginnings) if message else ()
+    beginnings = [
+        textwrap.shorten(message, length, placeholder=" …")
+        for length in QUOTE_LENGTHS
+    ]
+    return (
+        tuple(f'logged "{beginning}"' for beginning in beginnings)
+        if message
+        else ()
+    )
 
 
 def changed_forms(change: Symptom) -> tuple[str, ...]:
@@ -91,5 +117,9 @@ def reasons(cause: Cause, main: Symptom) -> Iterator[str]:
 def without_details(symptom: Symptom) -> tuple[str, ...]:
     """Return the forms without a unit, an address or a folder, which the next command has."""
     forms = symptoms.forms(symptom)
-    has_details = symptom.unit or symptom.port or symptom.code == Code.CONFIGURATION_CHANGED
+    has_details = (
+        symptom.unit
+        or symptom.port
+        or symptom.code == Code.CONFIGURATION_CHANGED
+    )
     return forms[1:] if has_details else forms

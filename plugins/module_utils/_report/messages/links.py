@@ -44,9 +44,12 @@ class LinkText(NamedTuple):
 
 
 LINKS = {
-    "image_stored": LinkText("Ceph has the image", "the image {subject} is not in Ceph"),
+    "image_stored": LinkText(
+        "Ceph has the image", "the image {subject} is not in Ceph"
+    ),
     "image_snapshot": LinkText(
-        "it has a snapshot to clone a disk from", "the image has no snapshot to clone a disk from"
+        "it has a snapshot to clone a disk from",
+        "the image has no snapshot to clone a disk from",
     ),
     "volume_scheduled": LinkText("cinder-scheduler works", "{found}"),
     "volume_served": LinkText("cinder-volume works", "{found}"),
@@ -55,18 +58,29 @@ LINKS = {
         "has not given the volume to the domain; disks with a serial number: {found}",
         "has not given the volume to the domain",
     ),
-    "volume_stored": LinkText("Ceph has the volume", "the volume {subject} is not in Ceph"),
+    "volume_stored": LinkText(
+        "Ceph has the volume", "the volume {subject} is not in Ceph"
+    ),
     "volume_opened": LinkText(
         "the host has the volume open in Ceph",
         "does not have the volume open in Ceph, which shows {found}; addresses of the host: {expected}",
         "does not have the volume open in Ceph",
     ),
-    "server_service": LinkText("nova-compute on the host reports to Nova", "{found}"),
-    "server_claimed": LinkText(
-        "a resource provider holds what the instance needs", "no resource provider holds anything for the instance"
+    "server_service": LinkText(
+        "nova-compute on the host reports to Nova", "{found}"
     ),
-    "server_defined": LinkText("libvirt has the domain", "has no domain of the instance, which is active in Nova"),
-    "server_stored": LinkText("Ceph has the disk of the instance", "the disk {subject} is not in Ceph"),
+    "server_claimed": LinkText(
+        "a resource provider holds what the instance needs",
+        "no resource provider holds anything for the instance",
+    ),
+    "server_defined": LinkText(
+        "libvirt has the domain",
+        "has no domain of the instance, which is active in Nova",
+    ),
+    "server_stored": LinkText(
+        "Ceph has the disk of the instance",
+        "the disk {subject} is not in Ceph",
+    ),
     "server_opened": LinkText(
         "the host has the disk open in Ceph",
         "does not have the disk open in Ceph, which shows {found}; addresses of the host: {expected}",
@@ -82,7 +96,11 @@ LINKS = {
         "the southbound database is {found}, not active: northd cannot write to it",
         "the southbound database is {found}, not active",
     ),
-    "ovn_northd_active": LinkText("a northd is active", "{found}: no northd translates changes", "{found}"),
+    "ovn_northd_active": LinkText(
+        "a northd is active",
+        "{found}: no northd translates changes",
+        "{found}",
+    ),
     "ovn_northd_translates": LinkText(
         "northd translates changes",
         "not processing changes: it has translated version {found} of {expected}",
@@ -94,7 +112,8 @@ LINKS = {
         "ovn-remote is {found}",
     ),
     "ovn_host_connected": LinkText(
-        "ovn-controller is connected to the southbound database", "{found} to the southbound database"
+        "ovn-controller is connected to the southbound database",
+        "{found} to the southbound database",
     ),
     "ovn_chassis_registered": LinkText(
         "the host is registered once, by its own id",
@@ -126,9 +145,13 @@ LINKS = {
         "ovn-bridge-mappings has {found}; the network needs {expected}",
         "no bridge mapping for {expected}",
     ),
-    "ovn_port_bound": LinkText("Neutron has bound the port to the host", "the binding of the port is {found}"),
+    "ovn_port_bound": LinkText(
+        "Neutron has bound the port to the host",
+        "the binding of the port is {found}",
+    ),
     "ovn_northbound_port": LinkText(
-        "the port is in the northbound database", "the port is not in the northbound database"
+        "the port is in the northbound database",
+        "the port is not in the northbound database",
     ),
     "ovn_northbound_addresses": LinkText(
         "with the addresses that Neutron gave it",
@@ -149,18 +172,25 @@ LINKS = {
         "northd has brought the port to the southbound database",
         "the port is in the northbound database and not in the southbound one",
     ),
-    "ovn_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
+    "ovn_plugged": LinkText(
+        "Open vSwitch has the interface of the port",
+        "the interface of the port: {found}",
+    ),
     "ovn_claimed": LinkText(
         "the host has claimed the port",
         "has not claimed the port; the southbound database has it on: {found}",
         "has not claimed the port",
     ),
-    "ovn_installed": LinkText("its flows are installed", "has not installed the flows of the port"),
+    "ovn_installed": LinkText(
+        "its flows are installed", "has not installed the flows of the port"
+    ),
     "ovn_up": LinkText(
         "the port is up in the northbound database",
         "the port is installed on its host and not up in the northbound database",
     ),
-    "ovn_tunnels": LinkText("there is a tunnel to each other host", "no tunnel to {found}"),
+    "ovn_tunnels": LinkText(
+        "there is a tunnel to each other host", "no tunnel to {found}"
+    ),
     "ovn_gateway_mapped": LinkText(
         "a gateway reaches the external networks",
         "ovn-bridge-mappings has {found}; an external network needs {expected}",
@@ -171,12 +201,21 @@ LINKS = {
         "has not applied the newest configuration: version {found} of {expected}",
         "not applying changes: version {found} of {expected}",
     ),
-    "ovn_gateway_placed": LinkText("the router has its gateway on a host", "the gateway of the router is on no host"),
-    "ovn_gateway_patched": LinkText(
-        "the bridge of the external network is connected", "no patch between the integration bridge and {expected}"
+    "ovn_gateway_placed": LinkText(
+        "the router has its gateway on a host",
+        "the gateway of the router is on no host",
     ),
-    "ovn_gateway_translated": LinkText("OVN translates the floating IP", "OVN has no rule for the floating IP {found}"),
-    "agent_alive": LinkText("the L2 agent of the host reports to Neutron", "{found}"),
+    "ovn_gateway_patched": LinkText(
+        "the bridge of the external network is connected",
+        "no patch between the integration bridge and {expected}",
+    ),
+    "ovn_gateway_translated": LinkText(
+        "OVN translates the floating IP",
+        "OVN has no rule for the floating IP {found}",
+    ),
+    "agent_alive": LinkText(
+        "the L2 agent of the host reports to Neutron", "{found}"
+    ),
     "agent_carries_network": LinkText(
         "it carries the network of the port",
         "its bridge_mappings or tunnel_types have {found}; the network needs {expected}",
@@ -187,20 +226,44 @@ LINKS = {
         "no patch between br-int and {expected}: {found}",
         "no patch between br-int and {expected}",
     ),
-    "ovs_bound": LinkText("Neutron has bound the port to the host", "the binding of the port is {found}"),
-    "ovs_plugged": LinkText("Open vSwitch has the interface of the port", "the interface of the port: {found}"),
-    "ovs_tagged": LinkText("the agent has wired the port", "has not wired the port: its VLAN is {found}"),
+    "ovs_bound": LinkText(
+        "Neutron has bound the port to the host",
+        "the binding of the port is {found}",
+    ),
+    "ovs_plugged": LinkText(
+        "Open vSwitch has the interface of the port",
+        "the interface of the port: {found}",
+    ),
+    "ovs_tagged": LinkText(
+        "the agent has wired the port",
+        "has not wired the port: its VLAN is {found}",
+    ),
     **dict.fromkeys(
-        ("ports_open", "dhcp_l2_ports_open", "ovn_gateway_ports_open", "router_l2_ports_open", "path_ports_open"),
+        (
+            "ports_open",
+            "dhcp_l2_ports_open",
+            "ovn_gateway_ports_open",
+            "router_l2_ports_open",
+            "path_ports_open",
+        ),
         LinkText(
             "no flag of the switch's ports drops packets",
             "the flags of the port {subject} of the switch drop {found}",
         ),
     ),
-    "ovs_linked": LinkText("the link of the port is up", "the link of the port is {found}"),
-    "dhcp_agent_alive": LinkText("the DHCP agent reports to Neutron", "{found}"),
-    "dhcp_assigned": LinkText("a DHCP agent has a port on the network", "no DHCP agent has a port on the network"),
-    "dhcp_l2_agent_alive": LinkText("the L2 agent beside it reports to Neutron", "{found}"),
+    "ovs_linked": LinkText(
+        "the link of the port is up", "the link of the port is {found}"
+    ),
+    "dhcp_agent_alive": LinkText(
+        "the DHCP agent reports to Neutron", "{found}"
+    ),
+    "dhcp_assigned": LinkText(
+        "a DHCP agent has a port on the network",
+        "no DHCP agent has a port on the network",
+    ),
+    "dhcp_l2_agent_alive": LinkText(
+        "the L2 agent beside it reports to Neutron", "{found}"
+    ),
     "dhcp_l2_agent_carries_network": LinkText(
         "the L2 agent beside it carries the network",
         "its bridge_mappings or tunnel_types have {found}; the network of DHCP needs {expected}",
@@ -211,21 +274,29 @@ LINKS = {
         "no patch between br-int and {expected}: {found}",
         "no patch between br-int and {expected}",
     ),
-    "dhcp_directory": LinkText("the agent has files for the network", "has no files for the network"),
-    "dhcp_process": LinkText("dnsmasq runs for the network", "no dnsmasq runs for the network"),
+    "dhcp_directory": LinkText(
+        "the agent has files for the network", "has no files for the network"
+    ),
+    "dhcp_process": LinkText(
+        "dnsmasq runs for the network", "no dnsmasq runs for the network"
+    ),
     "dhcp_reservation": LinkText(
         "dnsmasq knows the port and its address",
         "its file of hosts has {found} for the port; Neutron has {expected}",
         "wrong reservation of the port: {found}",
     ),
-    "dhcp_wired": LinkText("the agent's own port is wired", "has not wired the port of the DHCP agent: {found}"),
+    "dhcp_wired": LinkText(
+        "the agent's own port is wired",
+        "has not wired the port of the DHCP agent: {found}",
+    ),
     "dhcp_received": LinkText(
         "dnsmasq receives the guest's requests",
         "the guest's DHCP requests are lost {subject}: dnsmasq received none",
         "the guest's DHCP requests are lost {subject}",
     ),
     "dhcp_offered": LinkText(
-        "dnsmasq answers them", "does not answer the guest's DHCP requests, which it has received"
+        "dnsmasq answers them",
+        "does not answer the guest's DHCP requests, which it has received",
     ),
     "dhcp_taken": LinkText(
         "its answers reach the guest",
@@ -237,8 +308,12 @@ LINKS = {
         "the guest has no lease, though its port has a reservation: its requests or the answers are lost {subject}",
         "the guest's DHCP is lost {subject}",
     ),
-    "router_agent_alive": LinkText("the L3 agent reports to Neutron", "{found}"),
-    "router_l2_agent_alive": LinkText("the L2 agent beside it reports to Neutron", "{found}"),
+    "router_agent_alive": LinkText(
+        "the L3 agent reports to Neutron", "{found}"
+    ),
+    "router_l2_agent_alive": LinkText(
+        "the L2 agent beside it reports to Neutron", "{found}"
+    ),
     "router_l2_agent_carries_network": LinkText(
         "the L2 agent beside it carries the network",
         "its bridge_mappings or tunnel_types have {found}; the network of the router needs {expected}",
@@ -250,33 +325,46 @@ LINKS = {
         "no patch between br-int and {expected}",
     ),
     "router_bound": LinkText(
-        "the router's port on the network is bound to a host", "the binding of the router's port is {found}"
+        "the router's port on the network is bound to a host",
+        "the binding of the router's port is {found}",
     ),
-    "router_namespace": LinkText("the router has its namespace", "has no namespace for the router"),
+    "router_namespace": LinkText(
+        "the router has its namespace", "has no namespace for the router"
+    ),
     "router_gateway": LinkText(
         "the router has the floating IP's address",
         "the router's outer interface has {found}, not the floating IP {expected}",
         "the router does not have the floating IP {expected}",
     ),
     "router_translated": LinkText(
-        "the router translates the floating IP", "the router has no rule for the floating IP {expected}"
+        "the router translates the floating IP",
+        "the router has no rule for the floating IP {expected}",
     ),
     "metadata_port": LinkText(
         "Neutron has a port for metadata on the network",
         "has no port for metadata on the network, as with ovn_metadata_enabled = false",
         "has no port for metadata on the network",
     ),
-    "metadata_agent_alive": LinkText("the metadata agent reports to Neutron", "{found}"),
-    "metadata_process": LinkText("a metadata proxy runs for the network", "no proxy runs for the network"),
+    "metadata_agent_alive": LinkText(
+        "the metadata agent reports to Neutron", "{found}"
+    ),
+    "metadata_process": LinkText(
+        "a metadata proxy runs for the network",
+        "no proxy runs for the network",
+    ),
     "metadata_wired": LinkText(
-        "the proxy is on the switch of the host", "the proxy's interface on the switch: {found}"
+        "the proxy is on the switch of the host",
+        "the proxy's interface on the switch: {found}",
     ),
     "metadata_api_address": LinkText(
         "its agent knows where nova-api-metadata is",
         "its settings name {found} for nova-api-metadata, which is not there ({expected})",
         "looks for nova-api-metadata at {found}",
     ),
-    "metadata_asked": LinkText("the guest's requests reach the proxy", "the guest's requests do not reach the proxy"),
+    "metadata_asked": LinkText(
+        "the guest's requests reach the proxy",
+        "the guest's requests do not reach the proxy",
+    ),
     "ovn_security_rules": LinkText(
         "the northbound database has the rules of the security groups",
         "has {found} of the {expected} rules of the security group {subject}",
@@ -354,7 +442,9 @@ def holds(link: Link) -> str:
 
 def text_of(link: Link) -> LinkText:
     """Return the texts of a link; of one that only a newer version knows, those that fit any."""
-    return LINKS.get(link.code) or LinkText(plain(link.code), "found: {found}; expected: {expected}")
+    return LINKS.get(link.code) or LinkText(
+        plain(link.code), "found: {found}; expected: {expected}"
+    )
 
 
 def plain(code: str) -> str:
@@ -364,7 +454,11 @@ def plain(code: str) -> str:
 def broken(link: Link) -> tuple[str, ...]:
     """Return what is wrong at a link: with all values, and in short."""
     text = text_of(link)
-    values = {"found": link.found, "expected": link.expected, "subject": link.subject}
+    values = {
+        "found": link.found,
+        "expected": link.expected,
+        "subject": link.subject,
+    }
     values["match"] = PRIORITY.sub("", link.found or "")
     forms = filter(None, (text.broken, text.between, text.short))
     return tuple(form.format_map(values) for form in forms)

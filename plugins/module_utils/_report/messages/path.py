@@ -30,7 +30,11 @@ def evidence_of(arrow: Arrow, finding: Finding) -> str | None:
     if arrow.symptom is None:
         return None
     if arrow.ends_at_stage:
-        return f"step {finding.step.id} {not_seen(finding.step)}" if finding.step else None
+        return (
+            f"step {finding.step.id} {not_seen(finding.step)}"
+            if finding.step
+            else None
+        )
     if arrow.is_of_cause and finding.cause:
         return wrong_with(finding.cause, arrow.symptom)
     if arrow.symptom.component == arrow.target[0]:
@@ -40,8 +44,16 @@ def evidence_of(arrow: Arrow, finding: Finding) -> str | None:
 
 def wrong_with(cause: Cause, symptom: Symptom) -> str:
     """Return what is wrong with a cause, which it shows itself, or another that failed at it."""
-    return symptoms.forms(symptom)[0] if cause.shows(symptom) else next(reasons(cause, symptom))
+    return (
+        symptoms.forms(symptom)[0]
+        if cause.shows(symptom)
+        else next(reasons(cause, symptom))
+    )
 
 
 def not_seen(step: Step) -> str:
-    return "did not happen" if step.status == StepStatus.MISSING else "was not observed"
+    return (
+        "did not happen"
+        if step.status == StepStatus.MISSING
+        else "was not observed"
+    )

@@ -21,9 +21,15 @@ Forms = tuple[str, ...]
 STATES = {
     How.STOPPED: ("stopped", "stopped {0} ago"),
     How.FAILED: ("failed", "failed {0} ago"),
-    How.FROZEN: ("suspended by SIGSTOP or the freezer", "suspended by SIGSTOP or the freezer"),
+    How.FROZEN: (
+        "suspended by SIGSTOP or the freezer",
+        "suspended by SIGSTOP or the freezer",
+    ),
     How.PAUSED: ("its container is paused", "its container is paused"),
-    How.UNHEALTHY: ("its container fails its health check", "its container fails its health check"),
+    How.UNHEALTHY: (
+        "its container fails its health check",
+        "its container fails its health check",
+    ),
     How.STARTING: ("starting", "starting for {0}"),
     How.STOPPING: ("stopping", "stopping for {0}"),
 }
@@ -63,12 +69,16 @@ def unit_not_running(symptom: Symptom) -> Forms:
     text = since.format(duration(symptom.for_s)) if symptom.for_s else plain
     if symptom.restarts:
         # A service that systemd starts again and again is never seen as failed.
-        text = f"{text}, after {plural(symptom.restarts, 'restart')} by systemd"
+        text = (
+            f"{text}, after {plural(symptom.restarts, 'restart')} by systemd"
+        )
     return f"{text} ({symptom.unit})", text
 
 
 def unit_crash_loop(symptom: Symptom) -> Forms:
-    text = f"exits again and again: restarted {plural(symptom.restarts, 'time')}"
+    text = (
+        f"exits again and again: restarted {plural(symptom.restarts, 'time')}"
+    )
     return f"{text} ({symptom.unit})", text
 
 
@@ -84,7 +94,11 @@ def restarted_before_run(symptom: Symptom) -> Forms:
 
 
 def link_broken(symptom: Symptom) -> Forms:
-    return links.broken(symptom.link) if symptom.link else ("a link of its chain is broken",)
+    return (
+        links.broken(symptom.link)
+        if symptom.link
+        else ("a link of its chain is broken",)
+    )
 
 
 def reported(symptom: Symptom) -> Forms:
@@ -96,22 +110,35 @@ def reported(symptom: Symptom) -> Forms:
 
 def domain_halted(symptom: Symptom) -> Forms:
     state, reason = symptom.reported
-    return f"the domain of the instance is {state} ({reason})", f"the domain of the instance is {state}"
+    return (
+        f"the domain of the instance is {state} ({reason})",
+        f"the domain of the instance is {state}",
+    )
 
 
 def interface_error(symptom: Symptom) -> Forms:
-    return f"cannot create the interface {symptom.path} of the instance", "cannot create the instance's interface"
+    return (
+        f"cannot create the interface {symptom.path} of the instance",
+        "cannot create the instance's interface",
+    )
 
 
 def osd_down(symptom: Symptom) -> Forms:
     names = ", ".join(f"osd.{number}" for number in symptom.reported)
     verb = "is" if len(symptom.reported) == 1 else "are"
     number = f"{len(symptom.reported)} OSDs are down"
-    return f"{names} {verb} down, as Ceph reports", f"{names} {verb} down", number
+    return (
+        f"{names} {verb} down, as Ceph reports",
+        f"{names} {verb} down",
+        number,
+    )
 
 
 def ceph_health(symptom: Symptom) -> Forms:
-    return f"Ceph reports: {'; '.join(symptom.reported)}", f"Ceph reports: {symptom.reported[0]}"
+    return (
+        f"Ceph reports: {'; '.join(symptom.reported)}",
+        f"Ceph reports: {symptom.reported[0]}",
+    )
 
 
 def command_hangs(symptom: Symptom) -> Forms:
@@ -119,27 +146,42 @@ def command_hangs(symptom: Symptom) -> Forms:
 
 
 def console_empty(_symptom: Symptom) -> Forms:
-    return "wrote nothing on its console; it may have no kernel", "wrote nothing on its console"
+    return (
+        "wrote nothing on its console; it may have no kernel",
+        "wrote nothing on its console",
+    )
 
 
 def peer_unreachable(symptom: Symptom) -> Forms:
-    text = PROBES.get(symptom.probe or "", f"{symptom.probe} from {{0}}").format(symptom.peer)
+    text = PROBES.get(
+        symptom.probe or "", f"{symptom.probe} from {{0}}"
+    ).format(symptom.peer)
     return f"{text} at {symptom.address}:{symptom.port}", text
 
 
 def peer_named(symptom: Symptom) -> Forms:
-    return (f"its configuration names {symptom.peer} at {symptom.address}:{symptom.port}",)
+    return (
+        f"its configuration names {symptom.peer} at {symptom.address}:{symptom.port}",
+    )
 
 
 def wrong_address(symptom: Symptom) -> Forms:
-    who = "the service catalog names" if symptom.component == CATALOG else "its configuration names"
+    who = (
+        "the service catalog names"
+        if symptom.component == CATALOG
+        else "its configuration names"
+    )
     text = f"{who} {symptom.address}:{symptom.port} for {symptom.setting}"
     return f"{text}, which is not there", text
 
 
 def option_of_peer(symptom: Symptom) -> Forms:
     text = f"its option {symptom.setting} differs from similar hosts, and it fails at {symptom.peer}"
-    return f"{text} ({symptom.path})", text, f"its option {symptom.setting} differs from similar hosts"
+    return (
+        f"{text} ({symptom.path})",
+        text,
+        f"its option {symptom.setting} differs from similar hosts",
+    )
 
 
 def connection_pending(symptom: Symptom) -> Forms:
@@ -151,7 +193,11 @@ def queue_unconsumed(symptom: Symptom) -> Forms:
     text = f"its queue {symptom.setting} has no consumer"
     # The queue of a fanout has a long name.
     forms = (text, "one of its queues has no consumer")
-    return (f"{text}; {waiting(symptom.times)} there", *forms) if symptom.times else forms
+    return (
+        (f"{text}; {waiting(symptom.times)} there", *forms)
+        if symptom.times
+        else forms
+    )
 
 
 def waiting(messages: int) -> str:
@@ -159,12 +205,16 @@ def waiting(messages: int) -> str:
 
 
 def queue_backlog(symptom: Symptom) -> Forms:
-    return (f"{plural(symptom.times or 0, 'message')} not finished in its queue {symptom.setting}",)
+    return (
+        f"{plural(symptom.times or 0, 'message')} not finished in its queue {symptom.setting}",
+    )
 
 
 def certificate(symptom: Symptom) -> Forms:
     verb = "expired" if symptom.code == Code.CERTIFICATE_EXPIRED else "expires"
-    text = f"its TLS certificate {verb} on {(iso_of(symptom.since) or '')[:10]}"
+    text = (
+        f"its TLS certificate {verb} on {(iso_of(symptom.since) or '')[:10]}"
+    )
     if symptom.path:
         return f"{text} ({symptom.path})", text
     return f"{text} ({symptom.address}:{symptom.port})", text
@@ -177,7 +227,9 @@ def clock_offset(symptom: Symptom) -> Forms:
 
 
 def name_duplicate(symptom: Symptom) -> Forms:
-    return (f"its host has the name {symptom.setting}, which another host has, too",)
+    return (
+        f"its host has the name {symptom.setting}, which another host has, too",
+    )
 
 
 def name_unresolved(symptom: Symptom) -> Forms:
@@ -195,13 +247,21 @@ def name_elsewhere(symptom: Symptom) -> Forms:
 def link_smaller(symptom: Symptom) -> Forms:
     size, usual = symptom.sizes
     text = f"the link {symptom.path} has an MTU of {size}, on similar hosts {usual}"
-    return (f"{text}; {plural(symptom.times, 'packet')} dropped", text) if symptom.times else (text,)
+    return (
+        (f"{text}; {plural(symptom.times, 'packet')} dropped", text)
+        if symptom.times
+        else (text,)
+    )
 
 
 def link_too_small(symptom: Symptom) -> Forms:
     size, needed = symptom.sizes
     text = f"the link {symptom.path} has an MTU of {size}, and the network needs {needed}"
-    return (f"{text}; {plural(symptom.times, 'packet')} dropped", text) if symptom.times else (text,)
+    return (
+        (f"{text}; {plural(symptom.times, 'packet')} dropped", text)
+        if symptom.times
+        else (text,)
+    )
 
 
 def back_end_down(symptom: Symptom) -> Forms:
@@ -223,7 +283,10 @@ def address_missing(symptom: Symptom) -> Forms:
 
 def address_duplicate(symptom: Symptom) -> Forms:
     hosts = " and ".join(symptom.reported)
-    return f"{hosts} both have the virtual address {symptom.address}", f"two hosts have {symptom.address}"
+    return (
+        f"{hosts} both have the virtual address {symptom.address}",
+        f"two hosts have {symptom.address}",
+    )
 
 
 def logged_failure(symptom: Symptom) -> Forms:
@@ -234,7 +297,11 @@ def logged_failure(symptom: Symptom) -> Forms:
     text = at_peer(symptom)
     if not symptom.exception:
         return (text,)
-    return f"{text} ({symptom.exception})", f"{text} ({class_of(symptom.exception)})", text
+    return (
+        f"{text} ({symptom.exception})",
+        f"{text} ({class_of(symptom.exception)})",
+        text,
+    )
 
 
 def at_peer(symptom: Symptom) -> str:
@@ -250,7 +317,11 @@ def class_of(exception: str) -> str:
 def logged_error(symptom: Symptom) -> Forms:
     if symptom.exception:
         whole = f"{symptom.logger} logged {symptom.exception}"
-        return whole, f"logged {symptom.exception}", f"logged {class_of(symptom.exception)}"
+        return (
+            whole,
+            f"logged {symptom.exception}",
+            f"logged {class_of(symptom.exception)}",
+        )
     return f"{symptom.logger} logged an error", "logged an error"
 
 
@@ -278,17 +349,26 @@ def dhcp_unanswered(_symptom: Symptom) -> Forms:
 
 def user_data_unanswered(_symptom: Symptom) -> Forms:
     short = "no answer to its request for user data"
-    return f"{short}, though it has its metadata: the one fits into a packet, and the other may not", short
+    return (
+        f"{short}, though it has its metadata: the one fits into a packet, and the other may not",
+        short,
+    )
 
 
 def path_lost(symptom: Symptom) -> Forms:
-    return f"its packets to {symptom.reported[0]} are lost on the data network", "its packets are lost"
+    return (
+        f"its packets to {symptom.reported[0]} are lost on the data network",
+        "its packets are lost",
+    )
 
 
 def path_narrow(symptom: Symptom) -> Forms:
     largest, needed = symptom.sizes
     short = f"its packets over {largest} bytes are lost"
-    return f"{short} between it and {symptom.reported[0]}; its interface sends {needed}", short
+    return (
+        f"{short} between it and {symptom.reported[0]}; its interface sends {needed}",
+        short,
+    )
 
 
 def path_shut(symptom: Symptom) -> Forms:
@@ -308,7 +388,11 @@ def guest_name_unresolved(_symptom: Symptom) -> Forms:
 
 def service_not_reporting(symptom: Symptom) -> Forms:
     text = "not reporting to the cloud"
-    return (f"{text} since {symptom.last_report}", text) if symptom.last_report else (text,)
+    return (
+        (f"{text} since {symptom.last_report}", text)
+        if symptom.last_report
+        else (text,)
+    )
 
 
 def service_disabled(_symptom: Symptom) -> Forms:
@@ -316,7 +400,10 @@ def service_disabled(_symptom: Symptom) -> Forms:
 
 
 def api_error(symptom: Symptom) -> Forms:
-    return f"answered {symptom.status} to {symptom.request}", f"answered {symptom.status}"
+    return (
+        f"answered {symptom.status} to {symptom.request}",
+        f"answered {symptom.status}",
+    )
 
 
 def api_silent(symptom: Symptom) -> Forms:
@@ -325,7 +412,11 @@ def api_silent(symptom: Symptom) -> Forms:
         plain = "connection refused"
         return f"{plain}{at} ({symptom.request})", f"{plain}{at}", plain
     plain = "did not answer"
-    return f"{plain} {symptom.request}{at}", f"{plain} {symptom.request}", plain
+    return (
+        f"{plain} {symptom.request}{at}",
+        f"{plain} {symptom.request}",
+        plain,
+    )
 
 
 def metadata_answer(symptom: Symptom) -> Forms:
@@ -335,12 +426,21 @@ def metadata_answer(symptom: Symptom) -> Forms:
 def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
     ago = f"changed {duration(symptom.ago_s or 0)} ago"
-    forms = (f"configuration {ago}: {path}", f"{path.rpartition('/')[2]} {ago}", f"configuration {ago}")
+    forms = (
+        f"configuration {ago}: {path}",
+        f"{path.rpartition('/')[2]} {ago}",
+        f"configuration {ago}",
+    )
     if symptom.setting is None:
         return forms
     whole, short, shortest = forms
     option = symptom.setting
-    return f"{whole} ({option} differs from similar hosts)", f"{short}, {option} differs", short, shortest
+    return (
+        f"{whole} ({option} differs from similar hosts)",
+        f"{short}, {option} differs",
+        short,
+        shortest,
+    )
 
 
 def configuration_differs(symptom: Symptom) -> Forms:
@@ -348,7 +448,11 @@ def configuration_differs(symptom: Symptom) -> Forms:
     about = f"{symptom.setting} in" if symptom.setting else "the mode of"
     what = f"{about} {path}"
     short = f"{about} {path.rpartition('/')[2]}"
-    return f"{what} differs from similar hosts", f"{short} differs from similar hosts", f"{short} differs"
+    return (
+        f"{what} differs from similar hosts",
+        f"{short} differs from similar hosts",
+        f"{short} differs",
+    )
 
 
 def step_missing(symptom: Symptom) -> Forms:

@@ -52,7 +52,9 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         component=cause.component if cause else None,
         host=cause.host if cause else judgement.host,
         last_seen=last_seen_of(found.last_seen),
-        evidence=capacity.details(found.unsatisfied) if found.unsatisfied else sentences(found.evidence),
+        evidence=capacity.details(found.unsatisfied)
+        if found.unsatisfied
+        else sentences(found.evidence),
         headline=headline(found),
         missing_step=missing_step(found),
         confidence=cause.confidence if cause else None,
@@ -74,7 +76,9 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
 
 def sentences(found: Iterable[Symptom]) -> tuple[str, ...]:
     """Return a sentence for each symptom; those that differ in what no reader sees are one."""
-    return tuple(dict.fromkeys(symptoms.sentence(symptom) for symptom in found))
+    return tuple(
+        dict.fromkeys(symptoms.sentence(symptom) for symptom in found)
+    )
 
 
 def missing_step(finding: Finding) -> str | None:
@@ -96,12 +100,20 @@ def last_seen_of(step: Step | None) -> LastSeen | None:
 def quote_source(quoted: Symptom | None) -> QuoteSource | None:
     if quoted is None:
         return None
-    return QuoteSource(quoted.component or "", quoted.host, codec.iso_of(quoted.at))
+    return QuoteSource(
+        quoted.component or "", quoted.host, codec.iso_of(quoted.at)
+    )
 
 
 def alternative(suspect: Cause) -> Alternative:
     reasons = sentences(evidence(suspect, WEIGHTS))
-    return Alternative(suspect.component, suspect.host, max(suspect.score, 0), reasons, suspect.confidence)
+    return Alternative(
+        suspect.component,
+        suspect.host,
+        max(suspect.score, 0),
+        reasons,
+        suspect.confidence,
+    )
 
 
 # The reason, in a paragraph
@@ -113,11 +125,17 @@ def interrupted(judgement: Judgement, _record: Record) -> str:
 
 def stage_missing(judgement: Judgement, _record: Record) -> str:
     reason = f"The run was interrupted before the stage {judgement.stage}."
-    return f"{reason} {ended(judgement.interruption)}" if judgement.interruption else reason
+    return (
+        f"{reason} {ended(judgement.interruption)}"
+        if judgement.interruption
+        else reason
+    )
 
 
 def broke_off(judgement: Judgement, _record: Record) -> str:
-    return judgement.interruption or "The run was interrupted after its stages."
+    return (
+        judgement.interruption or "The run was interrupted after its stages."
+    )
 
 
 def stage_failed(judgement: Judgement, record: Record) -> str:
@@ -132,7 +150,9 @@ def stage_failed(judgement: Judgement, record: Record) -> str:
         parts.append(f"{capitalized(missing)}.")
     last = found.last_seen
     if last and last.at is not None:
-        parts.append(f"Last seen: {last_seen(last.id, last.message, last.at - record.started)}.")
+        parts.append(
+            f"Last seen: {last_seen(last.id, last.message, last.at - record.started)}."
+        )
     parts.append(f"Stage error: {ended(error.message if error else None)}")
     next_ = advice(found.advice)
     if next_:
@@ -141,18 +161,28 @@ def stage_failed(judgement: Judgement, record: Record) -> str:
 
 
 def error_text(error: Failure | None) -> str:
-    return error_sentence({"message": error.message, "hint": error.hint}) if error else "it failed."
+    return (
+        error_sentence({"message": error.message, "hint": error.hint})
+        if error
+        else "it failed."
+    )
 
 
 def check_failed(_judgement: Judgement, record: Record) -> str:
     failed = checks_with(record, CheckStatus.FAILED)
     first = ended(failed[0][1].reason)
-    more = f" {plural(len(failed) - 1, 'more check')} of the hosts failed." if len(failed) > 1 else ""
+    more = (
+        f" {plural(len(failed) - 1, 'more check')} of the hosts failed."
+        if len(failed) > 1
+        else ""
+    )
     return f"All stages worked, but the hosts do not agree with the API: {first}{more}"
 
 
 def limit_exceeded(_judgement: Judgement, record: Record) -> str:
-    exceeded = "; ".join(limit.text for limit in record.thresholds if not limit.ok)
+    exceeded = "; ".join(
+        limit.text for limit in record.thresholds if not limit.ok
+    )
     return f"All stages worked, but {exceeded}."
 
 
@@ -170,13 +200,21 @@ def not_removed(judgement: Judgement, record: Record) -> str:
 
 
 def passed(_judgement: Judgement, record: Record) -> str:
-    boot, metadata = record.stage_or_skipped(StageName.BOOT), record.stage(StageName.METADATA)
+    boot, metadata = (
+        record.stage_or_skipped(StageName.BOOT),
+        record.stage(StageName.METADATA),
+    )
     seconds = boot.waits[0].seconds if boot.waits else boot.duration_s or 0.0
     guest = ", and the guest has its metadata"
     if metadata and metadata.status == StageStatus.SKIPPED:
         guest = "; the guest was not checked"
     reason = f"The cloud provisions an instance: active after {seconds:.1f} s{guest}."
-    return reason + paths_sentence(record) + errors_sentence(record.known_errors) + hosts_sentence(record)
+    return (
+        reason
+        + paths_sentence(record)
+        + errors_sentence(record.known_errors)
+        + hosts_sentence(record)
+    )
 
 
 def paths_sentence(record: Record) -> str:
@@ -184,8 +222,14 @@ def paths_sentence(record: Record) -> str:
     stage = record.stage(StageName.DATAPLANE)
     if stage is None or stage.status is not StageStatus.OK:
         return ""
-    where = ", both on one host" if stage.details.get("spread") is False else ""
-    passed_checks = [check for check in stage.details["checks"] if check["status"] == CheckStatus.OK]
+    where = (
+        ", both on one host" if stage.details.get("spread") is False else ""
+    )
+    passed_checks = [
+        check
+        for check in stage.details["checks"]
+        if check["status"] == CheckStatus.OK
+    ]
     return f" It carries packets between two guests{where}: {plural(len(passed_checks), 'check')} passed."
 
 
@@ -201,12 +245,18 @@ def nothing_found(_judgement: Judgement, record: Record) -> str:
     subject = record.operation.subject if record.operation else "server"
     links = Counter(link.state for link in record.known_links)
     held = plural(links[LinkState.HOLDS], "link")
-    unread = f", {plural(links[LinkState.UNREADABLE], 'link')} could not be read" if links[LinkState.UNREADABLE] else ""
+    unread = (
+        f", {plural(links[LinkState.UNREADABLE], 'link')} could not be read"
+        if links[LinkState.UNREADABLE]
+        else ""
+    )
     reason = (
         f"No fault was found: the server {subject} was active after {boot.duration_s or 0.0:.1f} s, and {held} of the "
         f"chains behind it hold{unread}."
     )
-    return reason + errors_sentence(record.known_errors) + hosts_sentence(record)
+    return (
+        reason + errors_sentence(record.known_errors) + hosts_sentence(record)
+    )
 
 
 REASONS = {
@@ -231,7 +281,11 @@ def hosts_sentence(record: Record) -> str:
     """Return the part of a pass that is about the hosts; it hides nothing that could not be read."""
     text = agreement(record) + unread_hosts(record)
     is_refused = any(map(has_refusal, record.hosts))
-    return f"{text} {SUDO_ADVICE}" if is_refused and SUDO_ADVICE not in text else text
+    return (
+        f"{text} {SUDO_ADVICE}"
+        if is_refused and SUDO_ADVICE not in text
+        else text
+    )
 
 
 def has_refusal(host: Host) -> bool:
@@ -239,23 +293,34 @@ def has_refusal(host: Host) -> bool:
 
 
 def agreement(record: Record) -> str:
-    passed_, unread = checks_with(record, CheckStatus.OK), checks_with(record, CheckStatus.UNREADABLE)
+    passed_, unread = (
+        checks_with(record, CheckStatus.OK),
+        checks_with(record, CheckStatus.UNREADABLE),
+    )
     if not any(host.checks for host in record.hosts):
         return ""
     number = plural(len(passed_), "host check")
     if not unread:
-        return f" {number} passed." if passed_ else " No check applies to the hosts."
+        return (
+            f" {number} passed."
+            if passed_
+            else " No check applies to the hosts."
+        )
     reason = ended(unread[0][1].reason)
     if any(is_of_cloud(host) for host, _check in passed_):
         return f" {number} passed; {len(unread)} could not run: {reason}"
     return f" No host could be checked. {plural(len(unread), 'check')} could not run: {reason}"
 
 
-def checks_with(record: Record, status: CheckStatus) -> list[tuple[Host, Check]]:
+def checks_with(
+    record: Record, status: CheckStatus
+) -> list[tuple[Host, Check]]:
     """Return the checks of the hosts that have a status, each with its host."""
     found: list[tuple[Host, Check]] = []
     for host in record.hosts:
-        found += [(host, check) for check in host.checks if check.status == status]
+        found += [
+            (host, check) for check in host.checks if check.status == status
+        ]
     return found
 
 

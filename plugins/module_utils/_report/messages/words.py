@@ -26,18 +26,48 @@ class AtPeer(NamedTuple):
 
 # {0} is the other component.
 AT_PEER: dict[How | None, AtPeer] = {
-    How.FULL: AtPeer("blocked by {0} for want of room", "has no room left for {0}", "full"),
-    How.READ_ONLY: AtPeer("its writes are rejected by {0}", "rejects writes from {0}", "read-only"),
-    How.DENIED: AtPeer("denied access by {0}", "denies access to {0}", "denied"),
-    How.REFUSED: AtPeer("connection refused by {0}", "refuses connections from {0}", "refused"),
-    How.UNREACHABLE: AtPeer("cannot reach {0}", "unreachable for {0}", "no route"),
-    How.SILENT: AtPeer("no answer from {0}", "does not answer {0}", "no answer"),
-    How.BROKEN_OFF: AtPeer("lost its connection to {0}", "drops connections from {0}", "dropped"),
-    How.MISSING: AtPeer("not found at {0}", "does not have what {0} requested", "not found"),
-    How.CONFLICT: AtPeer("requested what {0} already has", "already has what {0} requested", "conflict"),
-    How.MALFORMED: AtPeer("{0} rejects its input as malformed", "rejects input from {0} as malformed", "malformed"),
-    How.ERROR: AtPeer("error returned by {0}", "returns errors to {0}", "error"),
-    None: AtPeer("failed while talking to {0}", "caused a failure of {0}", "failed"),
+    How.FULL: AtPeer(
+        "blocked by {0} for want of room", "has no room left for {0}", "full"
+    ),
+    How.READ_ONLY: AtPeer(
+        "its writes are rejected by {0}",
+        "rejects writes from {0}",
+        "read-only",
+    ),
+    How.DENIED: AtPeer(
+        "denied access by {0}", "denies access to {0}", "denied"
+    ),
+    How.REFUSED: AtPeer(
+        "connection refused by {0}", "refuses connections from {0}", "refused"
+    ),
+    How.UNREACHABLE: AtPeer(
+        "cannot reach {0}", "unreachable for {0}", "no route"
+    ),
+    How.SILENT: AtPeer(
+        "no answer from {0}", "does not answer {0}", "no answer"
+    ),
+    How.BROKEN_OFF: AtPeer(
+        "lost its connection to {0}", "drops connections from {0}", "dropped"
+    ),
+    How.MISSING: AtPeer(
+        "not found at {0}", "does not have what {0} requested", "not found"
+    ),
+    How.CONFLICT: AtPeer(
+        "requested what {0} already has",
+        "already has what {0} requested",
+        "conflict",
+    ),
+    How.MALFORMED: AtPeer(
+        "{0} rejects its input as malformed",
+        "rejects input from {0} as malformed",
+        "malformed",
+    ),
+    How.ERROR: AtPeer(
+        "error returned by {0}", "returns errors to {0}", "error"
+    ),
+    None: AtPeer(
+        "failed while talking to {0}", "caused a failure of {0}", "failed"
+    ),
 }
 
 

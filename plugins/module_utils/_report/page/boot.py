@@ -45,23 +45,38 @@ def timeline(flow: FollowedFlow) -> Timeline | None:
         return None
     zero = min(start for start, _end in known)
     whole = max(end for _start, end in known) - zero
-    rows = [part_row(part, interval, zero, whole) for part, interval in zip(flow.parts, intervals)]
-    return Timeline(rows=rows, ticks=ticks(whole), whole=duration(whole), zero=moment(zero))
+    rows = [
+        part_row(part, interval, zero, whole)
+        for part, interval in zip(flow.parts, intervals)
+    ]
+    return Timeline(
+        rows=rows, ticks=ticks(whole), whole=duration(whole), zero=moment(zero)
+    )
 
 
-def part_row(part: Part, interval: Interval | None, zero: float, whole: float) -> PartRow:
+def part_row(
+    part: Part, interval: Interval | None, zero: float, whole: float
+) -> PartRow:
     if interval is None:
         return PartRow(part.name, part.text)
     start, end = interval
     offset, seconds = start - zero, end - start
     extent = share(offset, whole), share(seconds, whole)
-    return PartRow(part.name, part.text, duration(seconds), extent, f"{signed(offset, '.1f')} s")
+    return PartRow(
+        part.name,
+        part.text,
+        duration(seconds),
+        extent,
+        f"{signed(offset, '.1f')} s",
+    )
 
 
 def interval_of(part: Part, times: Times) -> Interval | None:
     """Return begin and end of a part: to its last known end, or to the first named end that is known."""
     starts = [times[step] for step in part.starts if step in times]
-    ends = [times[step] for step in part.ends or part.ends_first if step in times]
+    ends = [
+        times[step] for step in part.ends or part.ends_first if step in times
+    ]
     if not starts or not ends:
         return None
     start = min(starts)

@@ -69,7 +69,11 @@ def card(chain: Chain) -> ChainCard:
 
 def counts(of: Iterable[Link]) -> list[tuple[LinkState, str]]:
     numbers = Counter(link.state for link in of)
-    return [(state, f"{numbers[state]} {word_of(state, numbers[state])}") for state in WORDS if numbers[state]]
+    return [
+        (state, f"{numbers[state]} {word_of(state, numbers[state])}")
+        for state in WORDS
+        if numbers[state]
+    ]
 
 
 def word_of(state: LinkState, count: int = 1) -> str:
@@ -79,8 +83,13 @@ def word_of(state: LinkState, count: int = 1) -> str:
 
 def rows(chain: Chain) -> list[Row]:
     """Return the rows of a chain in the order of its links; those in a row that do not apply are one."""
-    place_of_break = chain.links.index(chain.broken) if chain.broken else len(chain.links)
-    each = [row_of(link, number - place_of_break) for number, link in enumerate(chain.links)]
+    place_of_break = (
+        chain.links.index(chain.broken) if chain.broken else len(chain.links)
+    )
+    each = [
+        row_of(link, number - place_of_break)
+        for number, link in enumerate(chain.links)
+    ]
     found: list[Row] = []
     for state, group in groupby(each, key=lambda row: row.state):
         run = list(group)
@@ -91,14 +100,23 @@ def rows(chain: Chain) -> list[Row]:
 
 def folded(run: Sequence[Row]) -> Row:
     word = word_of(LinkState.NOT_APPLICABLE, len(run))
-    return Row(f"{len(run)} links", LinkState.NOT_APPLICABLE, word, is_behind=run[0].is_behind)
+    return Row(
+        f"{len(run)} links",
+        LinkState.NOT_APPLICABLE,
+        word,
+        is_behind=run[0].is_behind,
+    )
 
 
 def row_of(link: Link, distance: int) -> Row:
     """Return the row of a link. distance: how many links it is behind the break."""
     values = (("expected", link.expected), ("found", link.found))
     is_broken = link.state is LinkState.BROKEN
-    known = tuple((name, value) for name, value in values if is_broken and value is not None)
+    known = tuple(
+        (name, value)
+        for name, value in values
+        if is_broken and value is not None
+    )
     return Row(
         text=links.holds(link),
         state=link.state,

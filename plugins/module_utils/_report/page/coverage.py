@@ -35,10 +35,23 @@ class Table:
 
 
 def table(flow: FollowedFlow) -> Table:
-    return Table(title=flow.title, columns=COUNTED, rows=[row(coverage) for coverage in flow.coverage])
+    return Table(
+        title=flow.title,
+        columns=COUNTED,
+        rows=[row(coverage) for coverage in flow.coverage],
+    )
 
 
 def row(coverage: Coverage) -> Row:
     numbers = [(name, getattr(coverage, name)) for name in COUNTED]
-    counts = [(name, number, share(number, coverage.total)) for name, number in numbers]
-    return Row(coverage.tier, TIERS[coverage.tier], coverage.level, counts, coverage.total)
+    counts = [
+        (name, number, share(number, coverage.total))
+        for name, number in numbers
+    ]
+    return Row(
+        coverage.tier,
+        TIERS[coverage.tier],
+        coverage.level,
+        counts,
+        coverage.total,
+    )

@@ -75,7 +75,9 @@ class Comparison:
     runs: int
 
 
-def comparison(record: Record, history: Sequence[EarlierRun]) -> Comparison | None:
+def comparison(
+    record: Record, history: Sequence[EarlierRun]
+) -> Comparison | None:
     """Return the comparison of a run with earlier ones; None without any."""
     if not history:
         return None
@@ -83,7 +85,9 @@ def comparison(record: Record, history: Sequence[EarlierRun]) -> Comparison | No
     runs = [*map(timed_run, earlier), timed_run(record)]
     panels = [panel(name, runs) for name in COLUMNS]
     rows = [row(run) for run in runs]
-    return Comparison(panels=panels, columns=COLUMNS, rows=rows, runs=len(earlier))
+    return Comparison(
+        panels=panels, columns=COLUMNS, rows=rows, runs=len(earlier)
+    )
 
 
 def timed_run(run: Record | EarlierRun) -> TimedRun:
@@ -102,7 +106,12 @@ def point_of(stage: Stage | EarlierStage) -> Point:
 
 def row(run: TimedRun) -> Row:
     started = run.started[:16].replace("T", " ")
-    return Row(run.run_id, started, run.result, [short(run.points[name].seconds) for name in COLUMNS])
+    return Row(
+        run.run_id,
+        started,
+        run.result,
+        [short(run.points[name].seconds) for name in COLUMNS],
+    )
 
 
 def short(seconds: float | None) -> str:
@@ -113,13 +122,23 @@ def short(seconds: float | None) -> str:
 
 def panel(name: str, runs: list[TimedRun]) -> Panel:
     points = [run.points[name] for run in runs]
-    worked = [point.seconds for point in points[:-1] if point.worked and point.seconds is not None]
+    worked = [
+        point.seconds
+        for point in points[:-1]
+        if point.worked and point.seconds is not None
+    ]
     median = statistics.median(worked) if worked else None
     seconds = points[-1].seconds
     now = "not run" if seconds is None else f"{short(seconds)} s"
-    before = "no earlier run to compare" if median is None else f"median before {short(median)} s"
+    before = (
+        "no earlier run to compare"
+        if median is None
+        else f"median before {short(median)} s"
+    )
     title = f"{name}: this run {now}, {before}, {len(points) - 1} earlier runs"
-    return Panel(name=name, now=now, before=before, svg=Plot(points, median).svg(title))
+    return Panel(
+        name=name, now=now, before=before, svg=Plot(points, median).svg(title)
+    )
 
 
 class Plot:
@@ -128,10 +147,20 @@ class Plot:
     def __init__(self, points: list[Point], median: float | None) -> None:
         self.points = points
         self.median = median
-        self.highest = max((point.seconds for point in points if point.seconds is not None), default=0.0)
+        self.highest = max(
+            (point.seconds for point in points if point.seconds is not None),
+            default=0.0,
+        )
         ceiling = min(self.highest, CUT * median) if median else self.highest
         self.top = max(ceiling, LEAST_S) * HEADROOM
-        self.root = ElementTree.Element("svg", {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "class": "plot", "role": "img"})
+        self.root = ElementTree.Element(
+            "svg",
+            {
+                "viewBox": f"0 0 {WIDTH} {HEIGHT}",
+                "class": "plot",
+                "role": "img",
+            },
+        )
 
     def svg(self, title: str) -> str:
         add(self.root, "title", text=clean(title))
@@ -141,21 +170,61 @@ class Plot:
         if self.highest > self.top:
             self.draw_number_beyond()
         add(self.root, "text", "earlier", x=LEFT, y=HEIGHT - 3)
-        add(self.root, "text", "this run", x=WIDTH - RIGHT, y=HEIGHT - 3, **{"class": "left"})
+        add(
+            self.root,
+            "text",
+            "this run",
+            x=WIDTH - RIGHT,
+            y=HEIGHT - 3,
+            **{"class": "left"},
+        )
         return ElementTree.tostring(self.root, encoding="unicode")
 
     def draw_axis(self) -> None:
         ground = HEIGHT - BOTTOM
-        add(self.root, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=ground, y2=ground, **{"class": "axis"})
-        for value, label in ((0.0, "0"), (self.top / HEADROOM, short(self.top / HEADROOM))):
-            add(self.root, "text", label, x=LEFT - 5, y=self.y(value) + 3.5, **{"class": "left"})
+        add(
+            self.root,
+            "line",
+            x1=LEFT,
+            x2=WIDTH - RIGHT,
+            y1=ground,
+            y2=ground,
+            **{"class": "axis"},
+        )
+        for value, label in (
+            (0.0, "0"),
+            (self.top / HEADROOM, short(self.top / HEADROOM)),
+        ):
+            add(
+                self.root,
+                "text",
+                label,
+                x=LEFT - 5,
+                y=self.y(value) + 3.5,
+                **{"class": "left"},
+            )
         if self.median is not None:
             height = self.y(self.median)
-            add(self.root, "line", x1=LEFT, x2=WIDTH - RIGHT, y1=height, y2=height, **{"class": "median"})
+            add(
+                self.root,
+                "line",
+                x1=LEFT,
+                x2=WIDTH - RIGHT,
+                y1=height,
+                y2=height,
+                **{"class": "median"},
+            )
 
     def draw_line(self) -> None:
-        timed = [(at, point.seconds) for at, point in enumerate(self.points) if point.seconds is not None]
-        corners = [f"{self.x(at):.1f},{self.y(min(seconds, self.top)):.1f}" for at, seconds in timed]
+        timed = [
+            (at, point.seconds)
+            for at, point in enumerate(self.points)
+            if point.seconds is not None
+        ]
+        corners = [
+            f"{self.x(at):.1f},{self.y(min(seconds, self.top)):.1f}"
+            for at, seconds in timed
+        ]
         add(self.root, "polyline", points=" ".join(corners))
 
     def draw_marks(self) -> None:
@@ -172,18 +241,49 @@ class Plot:
             shape = f"M{x - 3:.1f} {y + 5:.1f}L{x:.1f} {y:.1f}L{x + 3:.1f} {y + 5:.1f}Z"
             add(self.root, "path", d=shape, **{"class": kind})
         elif worked:
-            add(self.root, "circle", cx=round(x, 1), cy=round(y, 1), r=4 if is_this else 2.2, **{"class": kind})
+            add(
+                self.root,
+                "circle",
+                cx=round(x, 1),
+                cy=round(y, 1),
+                r=4 if is_this else 2.2,
+                **{"class": kind},
+            )
         else:
-            add(self.root, "path", d=f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6", **{"class": kind + " cross"})
+            add(
+                self.root,
+                "path",
+                d=f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6",
+                **{"class": kind + " cross"},
+            )
 
     def draw_number_beyond(self) -> None:
         """Write the seconds of the longest run beside its mark, which is cut off at the top of the axis."""
-        at = next(at for at, point in enumerate(self.points) if point.seconds == self.highest)
-        side, shift = ("left", -6) if at > len(self.points) / 2 else ("right", 6)
-        add(self.root, "text", short(self.highest), x=round(self.x(at) + shift, 1), y=TOP + 4, **{"class": side})
+        at = next(
+            at
+            for at, point in enumerate(self.points)
+            if point.seconds == self.highest
+        )
+        side, shift = (
+            ("left", -6) if at > len(self.points) / 2 else ("right", 6)
+        )
+        add(
+            self.root,
+            "text",
+            short(self.highest),
+            x=round(self.x(at) + shift, 1),
+            y=TOP + 4,
+            **{"class": side},
+        )
 
     def x(self, at: int) -> float:
-        return LEFT + 6 + (WIDTH - LEFT - RIGHT - 12) * at / (len(self.points) - 1)
+        return (
+            LEFT
+            + 6
+            + (WIDTH - LEFT - RIGHT - 12) * at / (len(self.points) - 1)
+        )
 
     def y(self, value: float) -> float:
-        return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / self.top, 1)
+        return round(
+            HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / self.top, 1
+        )

@@ -42,7 +42,11 @@ class HostCard:
 
 def card(host: Host) -> HostCard:
     numbers = Counter(check.status for check in host.checks)
-    counts = [(status.value, words(status), numbers[status]) for status in CheckStatus if numbers[status]]
+    counts = [
+        (status.value, words(status), numbers[status])
+        for status in CheckStatus
+        if numbers[status]
+    ]
     checks = [check_row(check) for check in host.checks]
     return HostCard(
         name=host.host,
@@ -58,7 +62,13 @@ def card(host: Host) -> HostCard:
 
 
 def check_row(check: Check) -> CheckRow:
-    return CheckRow(check.check, check.status, words(check.status), check.reason, duration(check.seconds or None))
+    return CheckRow(
+        check.check,
+        check.status,
+        words(check.status),
+        check.reason,
+        duration(check.seconds or None),
+    )
 
 
 def clock(offset: float | None, error: float | None) -> str:
@@ -66,4 +76,6 @@ def clock(offset: float | None, error: float | None) -> str:
     if offset is None:
         return "not measured"
     difference = f"{signed(offset * 1000, '.1f')} ms"
-    return difference if error is None else f"{difference} ±{error * 1000:.1f} ms"
+    return (
+        difference if error is None else f"{difference} ±{error * 1000:.1f} ms"
+    )

@@ -54,7 +54,9 @@ def render(
     """Return the page of a run. history: earlier runs."""
     page = page_of(record, history)
     legend = legend_of_page() if pictures else []
-    return frame.render(template, {**vars(page), "pictures": pictures, "legend": legend})
+    return frame.render(
+        template, {**vars(page), "pictures": pictures, "legend": legend}
+    )
 
 
 def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:

@@ -73,7 +73,9 @@ def slow_call(stage: str, call: Call, longest: float) -> SlowCall:
         service=call.service,
         method=call.method,
         path=call.path,
-        answer=call.error or "no answer" if call.status is None else str(call.status),
+        answer=call.error or "no answer"
+        if call.status is None
+        else str(call.status),
         request_id=call.request_id,
         seconds=duration(call.seconds),
         width=share(call.seconds, longest),

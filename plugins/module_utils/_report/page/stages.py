@@ -89,7 +89,9 @@ class Axis:
     whole: float
 
     def extent(self, begin: float, seconds: float | None) -> Bar:
-        return share(begin - self.started, self.whole), share(seconds or 0, self.whole)
+        return share(begin - self.started, self.whole), share(
+            seconds or 0, self.whole
+        )
 
 
 def waterfall(record: Record) -> Waterfall:
@@ -97,40 +99,86 @@ def waterfall(record: Record) -> Waterfall:
     rows = [stage_row(stage, axis, record) for stage in record.stages]
     if record.evidence is not None:
         begin = record.evidence.started
-        rows.append(bar_row("hosts read", "done", begin, record.evidence.finished - begin, axis))
+        rows.append(
+            bar_row(
+                "hosts read",
+                "done",
+                begin,
+                record.evidence.finished - begin,
+                axis,
+            )
+        )
     if record.removal is not None:
         rows.append(removal_row(record.removal, axis, record))
-    return Waterfall(rows=rows, ticks=ticks(axis.whole), whole=duration(axis.whole))
+    return Waterfall(
+        rows=rows, ticks=ticks(axis.whole), whole=duration(axis.whole)
+    )
 
 
 def axis_of(record: Record) -> Axis:
     if record.duration_s:
         return Axis(record.started, record.duration_s)
-    ends = [stage.finished for stage in record.stages if stage.finished is not None]
+    ends = [
+        stage.finished for stage in record.stages if stage.finished is not None
+    ]
     if record.evidence is not None:
         ends.append(record.evidence.finished)
-    return Axis(record.started, max(ends, default=record.started) - record.started)
+    return Axis(
+        record.started, max(ends, default=record.started) - record.started
+    )
 
 
-def bar_row(name: str, status: str, begin: float | None, seconds: float | None, axis: Axis) -> StageRow:
+def bar_row(
+    name: str,
+    status: str,
+    begin: float | None,
+    seconds: float | None,
+    axis: Axis,
+) -> StageRow:
     if begin is None:
-        return StageRow(name, status, offset=None, seconds=duration(seconds), extent=None)
+        return StageRow(
+            name, status, offset=None, seconds=duration(seconds), extent=None
+        )
     offset = f"+{begin - axis.started:.1f} s"
-    return StageRow(name, status, offset=offset, seconds=duration(seconds), extent=axis.extent(begin, seconds))
+    return StageRow(
+        name,
+        status,
+        offset=offset,
+        seconds=duration(seconds),
+        extent=axis.extent(begin, seconds),
+    )
 
 
 def stage_row(stage: Stage, axis: Axis, record: Record) -> StageRow:
-    row = bar_row(stage.stage, stage.status, stage.started, stage.duration_s, axis)
-    reason = stage.details.get("reason") if stage.error is None else stage.error.message
+    row = bar_row(
+        stage.stage, stage.status, stage.started, stage.duration_s, axis
+    )
+    reason = (
+        stage.details.get("reason")
+        if stage.error is None
+        else stage.error.message
+    )
     waits = tuple(wait_row(wait, axis) for wait in stage.waits)
     flows = tuple(flows_beside(record, stage.stage))
-    return with_median(replace(row, reason=reason, waits=waits, flows=flows), stage, axis, record)
+    return with_median(
+        replace(row, reason=reason, waits=waits, flows=flows),
+        stage,
+        axis,
+        record,
+    )
 
 
-def with_median(row: StageRow, stage: Stage, axis: Axis, record: Record) -> StageRow:
+def with_median(
+    row: StageRow, stage: Stage, axis: Axis, record: Record
+) -> StageRow:
     """Return the row of a stage that worked with the times of earlier runs, if there are any."""
     usual = record.history.get(stage.stage)
-    if usual is None or stage.status != StageStatus.OK or stage.started is None or stage.duration_s is None:
+    if (
+        usual is None
+        or stage.status != StageStatus.OK
+        or stage.started is None
+        or stage.duration_s is None
+    ):
         return row
     median = share(stage.started - axis.started + usual.median_s, axis.whole)
     row = replace(row, median=min(100.0, median))
@@ -141,7 +189,11 @@ def with_median(row: StageRow, stage: Stage, axis: Axis, record: Record) -> Stag
 
 def removal_row(removal: Stage, axis: Axis, record: Record) -> StageRow:
     row = stage_row(removal, axis, replace(record, history={}))
-    if record.finished is None or removal.started is None or removal.started <= record.finished:
+    if (
+        record.finished is None
+        or removal.started is None
+        or removal.started <= record.finished
+    ):
         return row
     # What was kept may have been removed an hour later, far outside the axis.
     return replace(row, extent=None, waits=())
@@ -151,11 +203,22 @@ def compared(seconds: float, usual: EarlierRuns) -> Compared:
     more = seconds - usual.median_s
     side = "below" if more < 0 else "above"
     text = f"{duration(abs(more))} {side} the median of {plural(usual.runs, 'run')}"
-    return Compared(text=text, p95=f"p95 {duration(usual.p95_s)}", is_slow=is_slow(seconds, usual))
+    return Compared(
+        text=text,
+        p95=f"p95 {duration(usual.p95_s)}",
+        is_slow=is_slow(seconds, usual),
+    )
 
 
 def wait_row(wait: Wait, axis: Axis) -> WaitRow:
-    states = [StateRow(state.state, duration(state.after_s) or "", doubt(state.resolution_s)) for state in wait.states]
+    states = [
+        StateRow(
+            state.state,
+            duration(state.after_s) or "",
+            doubt(state.resolution_s),
+        )
+        for state in wait.states
+    ]
     return WaitRow(
         awaited=wait.awaited,
         seconds=duration(wait.seconds) or "",

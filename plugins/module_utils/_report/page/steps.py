@@ -108,11 +108,20 @@ class Unseen:
 def guide(flow: FollowedFlow) -> Guide:
     """Return the steps of a flow by their phases, in the order of the flow."""
     zero = first_time(flow.steps)
-    runs = [(name or "other", list(steps)) for name, steps in groupby(flow.steps, key=lambda step: step.phase)]
+    runs = [
+        (name or "other", list(steps))
+        for name, steps in groupby(flow.steps, key=lambda step: step.phase)
+    ]
     phases = list(dict.fromkeys(name for name, _steps in runs))
-    groups = [phase(name, phases.index(name), steps, zero) for name, steps in runs]
+    groups = [
+        phase(name, phases.index(name), steps, zero) for name, steps in runs
+    ]
     numbers = Counter(step.status for step in flow.steps)
-    counts = [(look.status.value, numbers[look.status]) for look in LOOKS if numbers[look.status]]
+    counts = [
+        (look.status.value, numbers[look.status])
+        for look in LOOKS
+        if numbers[look.status]
+    ]
     return Guide(
         title=flow.title,
         groups=groups,
@@ -126,9 +135,16 @@ def guide(flow: FollowedFlow) -> Guide:
     )
 
 
-def phase(name: str, number: int, steps: list[Step], zero: float | None) -> Phase:
+def phase(
+    name: str, number: int, steps: list[Step], zero: float | None
+) -> Phase:
     seen = sum(step.status == StepStatus.SEEN for step in steps)
-    return Phase(name=name, number=number, rows=[step_row(step, zero) for step in steps], seen=seen)
+    return Phase(
+        name=name,
+        number=number,
+        rows=[step_row(step, zero) for step in steps],
+        seen=seen,
+    )
 
 
 def is_counted(step: Step) -> bool:
@@ -150,7 +166,9 @@ def step_row(step: Step, zero: float | None) -> StepRow:
         reason=None if step.status == StepStatus.SEEN else step.reason,
         at=moment(step.at),
         offset=milliseconds_since(zero, step.at),
-        doubt=None if step.at is None else doubt(step.resolution_s, step.error_s),
+        doubt=None
+        if step.at is None
+        else doubt(step.resolution_s, step.error_s),
         duration=duration(step.duration_s),
         host=step.host,
         covers=", ".join(step.covers),
@@ -161,7 +179,9 @@ def step_row(step: Step, zero: float | None) -> StepRow:
 def evidence_row(evidence: Evidence) -> EvidenceRow:
     return EvidenceRow(
         at=moment(evidence.at, 6),
-        doubt=None if evidence.at is None else doubt(evidence.resolution_s, evidence.error_s),
+        doubt=None
+        if evidence.at is None
+        else doubt(evidence.resolution_s, evidence.error_s),
         host=evidence.host,
         service=evidence.service,
         source=evidence.source,
@@ -175,7 +195,9 @@ def evidence_row(evidence: Evidence) -> EvidenceRow:
 
 def story(flow: FollowedFlow) -> Story:
     zero = first_time(flow.steps)
-    return Story(title=flow.title, steps=[step_row(step, zero) for step in flow.steps])
+    return Story(
+        title=flow.title, steps=[step_row(step, zero) for step in flow.steps]
+    )
 
 
 def unseen(flow: FollowedFlow) -> Unseen:
@@ -185,6 +207,9 @@ def unseen(flow: FollowedFlow) -> Unseen:
         if step.status in NOT_SHOWN:
             key = step.status.value, step.reason or "no reason is known"
             steps_by_reason[key].append((step.id, step.message))
-    groups = [UnseenGroup(status, reason, steps) for (status, reason), steps in steps_by_reason.items()]
+    groups = [
+        UnseenGroup(status, reason, steps)
+        for (status, reason), steps in steps_by_reason.items()
+    ]
     groups.sort(key=lambda group: -len(group.steps))
     return Unseen(title=flow.title, groups=groups)

@@ -66,9 +66,16 @@ class Card:
 
 def card(record: Record) -> Card:
     verdict = record.verdict
-    found = [(name, text) for name, text in finding.parts(record) if name not in LISTED]
+    found = [
+        (name, text)
+        for name, text in finding.parts(record)
+        if name not in LISTED
+    ]
     limits = [(limit.ok, limit.text) for limit in record.thresholds]
-    left = [(words(thing.kind), thing.name, thing.reason) for thing in record.leftovers]
+    left = [
+        (words(thing.kind), thing.name, thing.reason)
+        for thing in record.leftovers
+    ]
     return Card(
         result=verdict.result,
         word=RESULTS[verdict.result],
@@ -137,7 +144,10 @@ def error_pairs(error: Failure, verdict: Verdict) -> Pairs:
 
 
 def failed_requests(failure: RequestFailure) -> FailedRequests:
-    requests = [(moment(request.at, 0) or "", finding.request_in_words(request)) for request in failure.requests]
+    requests = [
+        (moment(request.at, 0) or "", finding.request_in_words(request))
+        for request in failure.requests
+    ]
     return FailedRequests(
         cause=finding.failure_in_words(failure),
         count=plural(failure.count, "request"),

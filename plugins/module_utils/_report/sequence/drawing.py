@@ -60,7 +60,9 @@ def picture(diagram: Diagram, record: Record) -> Picture:
     root.remove(head_group)
     crop(root, top, plan)
     inline = ElementTree.tostring(root, encoding="unicode")
-    return Picture(diagram.title, diagram.counts, diagram.left_out, file, inline)
+    return Picture(
+        diagram.title, diagram.counts, diagram.left_out, file, inline
+    )
 
 
 def crop(root: Element, top: float, plan: Layout) -> None:
@@ -79,7 +81,9 @@ def root_of(diagram: Diagram, record: Record, plan: Layout) -> Element:
         node("title", text=title, id=f"{name}-title"),
         node("desc", text=description(diagram), id=f"{name}-desc"),
         node("style", text=stylesheet()),
-        node("rect", class_="flow-paper", width=plan.width, height=plan.height),
+        node(
+            "rect", class_="flow-paper", width=plan.width, height=plan.height
+        ),
         xmlns="http://www.w3.org/2000/svg",
         class_="flow-svg",
         id=f"{name}-svg",
@@ -93,7 +97,10 @@ def root_of(diagram: Diagram, record: Record, plan: Layout) -> Element:
 
 def description(diagram: Diagram) -> str:
     """Return the picture in words, for readers who do not see it."""
-    steps = [f"{row.step.id} {row.step.message}: {row.step.status}" for row in diagram.rows]
+    steps = [
+        f"{row.step.id} {row.step.message}: {row.step.status}"
+        for row in diagram.rows
+    ]
     left_out = [diagram.left_out] if diagram.left_out else []
     return plain(". ".join([diagram.counts, *steps, *left_out]))
 
@@ -101,18 +108,46 @@ def description(diagram: Diagram) -> str:
 def heading(diagram: Diagram, record: Record) -> tuple[list[Element], float]:
     """Return title, run, verdict, counts of steps and legend; and the height at which they end."""
     started = f"{utc(record.started):%Y-%m-%d %H:%M:%S}"
-    about = plain(f"Run {record.run_id} on {record.cloud}, started {started} UTC")
+    about = plain(
+        f"Run {record.run_id} on {record.cloud}, started {started} UTC"
+    )
     made = [
-        node("text", x=MARGIN, y=44, class_="flow-heading", text=shorten(plain(diagram.title), ROOM, 29)),
-        node("text", x=MARGIN, y=72, class_="flow-muted", text=shorten(about, ROOM, 15)),
+        node(
+            "text",
+            x=MARGIN,
+            y=44,
+            class_="flow-heading",
+            text=shorten(plain(diagram.title), ROOM, 29),
+        ),
+        node(
+            "text",
+            x=MARGIN,
+            y=72,
+            class_="flow-muted",
+            text=shorten(about, ROOM, 15),
+        ),
         *verdict_of(record),
-        node("text", x=MARGIN, y=136, class_="flow-strong", text=shorten(diagram.counts, ROOM, 16)),
+        node(
+            "text",
+            x=MARGIN,
+            y=136,
+            class_="flow-strong",
+            text=shorten(diagram.counts, ROOM, 16),
+        ),
     ]
     items, y = legend(164)
     note = wrap(plain(diagram.left_out or ""), ROOM, 14, NOTE_LINES)
     for line in note:
         y += NOTE_LINE
-        items.append(node("text", x=MARGIN, y=y + 8, class_="flow-small flow-muted", text=line))
+        items.append(
+            node(
+                "text",
+                x=MARGIN,
+                y=y + 8,
+                class_="flow-small flow-muted",
+                text=line,
+            )
+        )
     return [*made, *items], y + 20
 
 
@@ -125,8 +160,16 @@ def verdict_of(record: Record) -> list[Element]:
     full = node("title", text=reason)
     full.tail = shorten(reason, ROOM - wide - 10, 15)
     return [
-        node("rect", x=MARGIN, y=87, width=wide, height=24, rx=12, class_=style),
-        node("text", x=MARGIN + wide / 2, y=104, class_="flow-verdict", text=result),
+        node(
+            "rect", x=MARGIN, y=87, width=wide, height=24, rx=12, class_=style
+        ),
+        node(
+            "text",
+            x=MARGIN + wide / 2,
+            y=104,
+            class_="flow-verdict",
+            text=result,
+        ),
         node("text", full, x=MARGIN + wide + 10, y=104),
     ]
 
@@ -135,11 +178,16 @@ def verdict_of(record: Record) -> list[Element]:
 
 
 def meanings() -> list[Meaning]:
-    request = node("rect", x=1, y=-9, width=8, height=18, rx=2, class_="flow-bar")
+    request = node(
+        "rect", x=1, y=-9, width=8, height=18, rx=2, class_="flow-bar"
+    )
     unsure = node("text", x=12, y=5, class_="flow-time", text="≈")
     arrows = [
         Meaning(
-            arrow([(4, 0), (SAMPLE, 0)], look.status), SAMPLE, f"flow-{look.status}", f"{look.status}: {look.meaning}"
+            arrow([(4, 0), (SAMPLE, 0)], look.status),
+            SAMPLE,
+            f"flow-{look.status}",
+            f"{look.status}: {look.meaning}",
         )
         for look in LOOKS
     ]
@@ -157,9 +205,23 @@ def legend(y: float) -> tuple[list[Element], float]:
         whole = meaning.width + BESIDE + text_width(meaning.text, 14) + BETWEEN
         if x > MARGIN and x + whole > ROOM + MARGIN:
             x, y = float(MARGIN), y + LINE
-        text = node("text", x=meaning.width + BESIDE, y=5, class_="flow-small", text=meaning.text)
+        text = node(
+            "text",
+            x=meaning.width + BESIDE,
+            y=5,
+            class_="flow-small",
+            text=meaning.text,
+        )
         place = f"translate({number(x)} {number(y)})"
-        made.append(node("g", *meaning.shapes, text, class_=meaning.style, transform=place))
+        made.append(
+            node(
+                "g",
+                *meaning.shapes,
+                text,
+                class_=meaning.style,
+                transform=place,
+            )
+        )
         x += whole
     return made, y
 
@@ -173,5 +235,13 @@ def sample(meaning: Meaning) -> str:
     wide = meaning.width + 2
     group = node("g", *meaning.shapes, class_=meaning.style)
     box = f"0 -10 {number(wide)} 20"
-    root = node("svg", group, class_="flow-svg flow-sample", viewBox=box, width=wide, height=20, aria_hidden="true")
+    root = node(
+        "svg",
+        group,
+        class_="flow-svg flow-sample",
+        viewBox=box,
+        width=wide,
+        height=20,
+        aria_hidden="true",
+    )
     return ElementTree.tostring(root, encoding="unicode")

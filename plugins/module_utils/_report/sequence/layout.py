@@ -74,7 +74,9 @@ def shorten(text: str, room: float, size: float) -> str:
     return text[: max(0, bisect_right(ends, room) - 1)].rstrip() + "…"
 
 
-def wrap(text: str, room: float, size: float, most: int = MOST_LINES) -> list[str]:
+def wrap(
+    text: str, room: float, size: float, most: int = MOST_LINES
+) -> list[str]:
     """Return a text in lines that end where its own parts do; the last one is shortened if there are too many."""
     wrapped: list[str] = []
     for part in re.findall(r"[^-_./ ]*[-_./ ]|[^-_./ ]+", text):
@@ -101,7 +103,12 @@ class Placed:
 
     @property
     def bottom(self) -> float:
-        return self.y + LINE * (len(self.lines) - 0.5) + WAY * len(self.ends) + SPACE
+        return (
+            self.y
+            + LINE * (len(self.lines) - 0.5)
+            + WAY * len(self.ends)
+            + SPACE
+        )
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,10 @@ class Layout:
 
 def layout(diagram: Diagram, top: float) -> Layout:
     """Return the places of all shapes, below a heading that ends at top."""
-    names = {name: shorten(plain(name), LONGEST_NAME, NAME_SIZE) for name in diagram.lifelines}
+    names = {
+        name: shorten(plain(name), LONGEST_NAME, NAME_SIZE)
+        for name in diagram.lifelines
+    }
     widths = [text_width(name, NAME_SIZE) * SLANT for name in names.values()]
     gap = gap_of(widths)
     x = {name: FIRST + gap * number for number, name in enumerate(names)}
@@ -164,12 +174,18 @@ def layout(diagram: Diagram, top: float) -> Layout:
 def gap_of(widths: list[float]) -> float:
     """Return the gap between lifelines with which the names of all of them end within the picture."""
     room = WIDTH - MARGIN - FIRST
-    fitting = ((room - width) / number for number, width in enumerate(widths) if number)
+    fitting = (
+        (room - width) / number
+        for number, width in enumerate(widths)
+        if number
+    )
     least, greatest = GAP
     return max(least, min([greatest, *fitting]))
 
 
-def place(bands: Iterable[tuple[str | None, list[Row]]], y: float) -> tuple[list[Band], float]:
+def place(
+    bands: Iterable[tuple[str | None, list[Row]]], y: float
+) -> tuple[list[Band], float]:
     """Return bands from a height on, and the height of their end."""
     made = []
     for phase, rows in bands:
@@ -177,7 +193,8 @@ def place(bands: Iterable[tuple[str | None, list[Row]]], y: float) -> tuple[list
         y += PHASE if phase else SPACE
         placed = []
         for row in rows:
-            lines = wrap(plain(row.step.message), MESSAGE_ROOM, MESSAGE_SIZE) or [""]
+            message = plain(row.step.message)
+            lines = wrap(message, MESSAGE_ROOM, MESSAGE_SIZE) or [""]
             placed.append(Placed(row, y + LINE / 2, lines, ends_of(row.step)))
             y = placed[-1].bottom
         made.append(Band(phase, top, y, placed))
@@ -185,7 +202,9 @@ def place(bands: Iterable[tuple[str | None, list[Row]]], y: float) -> tuple[list
 
 
 def ends_of(step: Step) -> list[str]:
-    lines = wrap(plain(f"{step.source} → {step.target}"), MESSAGE_ROOM, WAY_SIZE)
+    lines = wrap(
+        plain(f"{step.source} → {step.target}"), MESSAGE_ROOM, WAY_SIZE
+    )
     width = text_width(f"{lines[-1]}  {outcome(step)}", WAY_SIZE)
     return lines if width <= MESSAGE_ROOM else [*lines, ""]
 
@@ -200,11 +219,18 @@ def bars(bands: list[Band]) -> list[Bar]:
             continue
         bottom = bottom_of(placed[number:], until, one.y)
         lifeline = one.row.step.target
-        depth = sum(other.lifeline == lifeline and other.bottom > one.y for other in made)
+        depth = sum(
+            other.lifeline == lifeline and other.bottom > one.y
+            for other in made
+        )
         made.append(Bar(lifeline, one.y, bottom, depth))
     return made
 
 
 def bottom_of(placed: list[Placed], until: float, least: float) -> float:
-    inside = [one.y for one in placed if one.row.at is not None and one.row.at <= until]
+    inside = [
+        one.y
+        for one in placed
+        if one.row.at is not None and one.row.at <= until
+    ]
     return max([least, *inside[-1:]]) + 10

@@ -53,7 +53,12 @@ class Diagram:
     @property
     def bands(self) -> list[tuple[str | None, list[Row]]]:
         """Return rows of one phase that follow each other; phases that overlap in time take turns."""
-        return [(phase, list(rows)) for phase, rows in groupby(self.rows, key=lambda row: row.step.phase)]
+        return [
+            (phase, list(rows))
+            for phase, rows in groupby(
+                self.rows, key=lambda row: row.step.phase
+            )
+        ]
 
 
 def drawn(record: Record) -> list[tuple[str, FollowedFlow]]:
@@ -61,8 +66,15 @@ def drawn(record: Record) -> list[tuple[str, FollowedFlow]]:
     if not record.flows:
         return []
     main, *others = record.flows
-    beside = [flow for flow in others if flow.shown_as == View.STAGE and took_part(flow.steps)]
-    drawings = [("flow", main), *((f"flow-{word_of(flow)}", flow) for flow in beside)]
+    beside = [
+        flow
+        for flow in others
+        if flow.shown_as == View.STAGE and took_part(flow.steps)
+    ]
+    drawings = [
+        ("flow", main),
+        *((f"flow-{word_of(flow)}", flow) for flow in beside),
+    ]
     if beside:
         drawings.append(("run", whole_run([main, *beside])))
     return drawings
@@ -84,7 +96,13 @@ def whole_run(flows: list[FollowedFlow]) -> FollowedFlow:
     for flow in flows:
         names.update(dict.fromkeys(flow.lifelines))
         steps += took_part(flow.steps)
-    return FollowedFlow(name="run", title="The whole run", lifelines=tuple(names), steps=tuple(steps), coverage=())
+    return FollowedFlow(
+        name="run",
+        title="The whole run",
+        lifelines=tuple(names),
+        steps=tuple(steps),
+        coverage=(),
+    )
 
 
 def diagram(flow: FollowedFlow) -> Diagram:
@@ -118,7 +136,9 @@ def used_lifelines(steps: Iterable[Step]) -> set[str]:
     return used
 
 
-def left_out(names: list[str], used: set[str], steps: Iterable[Step]) -> str | None:
+def left_out(
+    names: list[str], used: set[str], steps: Iterable[Step]
+) -> str | None:
     unused = [name for name in names if name not in used]
     if not unused:
         return None
@@ -126,7 +146,11 @@ def left_out(names: list[str], used: set[str], steps: Iterable[Step]) -> str | N
     for step in steps:
         if not {step.source, step.target} <= used:
             ids[step.status].append(step.id)
-    not_drawn = "; ".join(f"{look.status} {', '.join(ids[look.status])}" for look in LOOKS if ids[look.status])
+    not_drawn = "; ".join(
+        f"{look.status} {', '.join(ids[look.status])}"
+        for look in LOOKS
+        if ids[look.status]
+    )
     of_steps = f" (steps not drawn: {not_drawn})" if not_drawn else ""
     return f"Not used in this run: {', '.join(unused)}{of_steps}"
 
@@ -139,14 +163,18 @@ def plain(text: str) -> str:
 def rows(steps: Iterable[Step]) -> list[Row]:
     """Return the steps in order, as rows of a drawing."""
     ordered = in_order(steps)
-    first = min((step.at for step in ordered if step.at is not None), default=0.0)
+    first = min(
+        (step.at for step in ordered if step.at is not None), default=0.0
+    )
     made: list[Row] = []
     above: Step | None = None
     for step in ordered:
         if step.at is None:
             made.append(Row(step, None, None, unsure=False))
             continue
-        unsure = above is not None and step.at - (above.at or 0.0) < slack(above) + slack(step)
+        unsure = above is not None and step.at - (above.at or 0.0) < slack(
+            above
+        ) + slack(step)
         made.append(Row(step, step.at, (step.at - first) * 1000, unsure))
         above = step
     return made
@@ -190,7 +218,11 @@ def duration(step: Step) -> str:
     seconds = step.duration_s
     if seconds is None:
         return ""
-    return f"(<1{THIN}ms)" if 0 < seconds < 0.001 else f"({milliseconds(seconds * 1000)})"
+    return (
+        f"(<1{THIN}ms)"
+        if 0 < seconds < 0.001
+        else f"({milliseconds(seconds * 1000)})"
+    )
 
 
 def status(step: Step) -> str:
@@ -206,11 +238,16 @@ def counts(flow: FollowedFlow) -> str:
     """Return how many of the counted steps are seen, cached and so on, by everything that was read."""
     by_logs = [coverage for coverage in flow.coverage if coverage.tier == LOGS]
     if not by_logs:
-        return counts_in_words(len(flow.steps), Counter(step.status.value for step in flow.steps))
+        return counts_in_words(
+            len(flow.steps), Counter(step.status.value for step in flow.steps)
+        )
     coverage = by_logs[-1]
     numbers = {name: getattr(coverage, name) for name in COUNTED}
     # To the table of coverage, what must have happened is unseen like all that no evidence shows.
-    missing = sum(step.status == StepStatus.MISSING for step in counted_steps(flow, coverage.total))
+    missing = sum(
+        step.status == StepStatus.MISSING
+        for step in counted_steps(flow, coverage.total)
+    )
     numbers[StepStatus.UNSEEN] -= missing
     numbers[StepStatus.MISSING] += missing
     return counts_in_words(coverage.total, numbers)
@@ -225,8 +262,14 @@ def counted_steps(flow: FollowedFlow, number: int) -> list[Step]:
 def counts_in_words(whole: int, numbers: Mapping[str, int]) -> str:
     """Return numbers of steps by their status in words. What time and place alone show is seen as well."""
     by_place = numbers.get(WINDOW, 0)
-    seen = f"{numbers.get(StepStatus.SEEN, 0) + by_place} of {whole} steps seen"
+    seen = (
+        f"{numbers.get(StepStatus.SEEN, 0) + by_place} of {whole} steps seen"
+    )
     if by_place:
         seen += f" ({by_place} by time and place alone)"
-    others = [f"{numbers[look.status]} {look.status}" for look in LOOKS[1:] if numbers.get(look.status)]
+    others = [
+        f"{numbers[look.status]} {look.status}"
+        for look in LOOKS[1:]
+        if numbers.get(look.status)
+    ]
     return ", ".join([seen, *others])

@@ -60,12 +60,17 @@ def stylesheet() -> str:
     return (
         f"\n.flow-svg {{ {light} }}\n"
         f"@media (prefers-color-scheme: dark) {{ .flow-svg {{ {dark} }} }}\n"
-        f"@media print {{ .flow-svg {{ {paper} }} }}" + re.sub(r"([a-z-]+): \$([a-z]+)", coloured, rules) + "\n"
+        f"@media print {{ .flow-svg {{ {paper} }} }}"
+        + re.sub(r"([a-z-]+): \$([a-z]+)", coloured, rules)
+        + "\n"
     )
 
 
 def variables(number: int) -> str:
-    return " ".join(f"--flow-{name}: {colours[number]};" for name, colours in COLOURS.items())
+    return " ".join(
+        f"--flow-{name}: {colours[number]};"
+        for name, colours in COLOURS.items()
+    )
 
 
 def rules_of(look: Look) -> str:

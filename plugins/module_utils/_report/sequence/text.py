@@ -22,16 +22,23 @@ def mermaid(diagram: Diagram) -> str:
     """Return a sequence diagram for Mermaid."""
     alias = aliases(diagram.lifelines)
     lines = ["sequenceDiagram"]
-    lines += [f"  participant {alias[name]} as {for_mermaid(name)}" for name in diagram.lifelines]
+    lines += [
+        f"  participant {alias[name]} as {for_mermaid(name)}"
+        for name in diagram.lifelines
+    ]
     for phase, rows in diagram.bands:
         if phase:
             lines.append(f"  Note over {edges(alias)}: {for_mermaid(phase)}")
         for row in rows:
             step = row.step
             arrow = LOOK_OF[step.status].mermaid
-            lines.append(f"  {alias[step.source]}{arrow}{alias[step.target]}: {for_mermaid(sentence(row))}")
+            lines.append(
+                f"  {alias[step.source]}{arrow}{alias[step.target]}: {for_mermaid(sentence(row))}"
+            )
     if diagram.left_out and alias:
-        lines.append(f"  Note over {edges(alias)}: {for_mermaid(diagram.left_out)}")
+        lines.append(
+            f"  Note over {edges(alias)}: {for_mermaid(diagram.left_out)}"
+        )
     return "\n".join([*lines, ""])
 
 
@@ -41,14 +48,19 @@ def plantuml(diagram: Diagram) -> str:
     lines = ["@startuml", f"title {for_plantuml(diagram.title)}"]
     if diagram.left_out:
         lines.append(f"footer {for_plantuml(diagram.left_out)}")
-    lines += [f'participant "{for_plantuml(name)}" as {alias[name]}' for name in diagram.lifelines]
+    lines += [
+        f'participant "{for_plantuml(name)}" as {alias[name]}'
+        for name in diagram.lifelines
+    ]
     for phase, rows in diagram.bands:
         if phase:
             lines.append(f"== {for_plantuml(phase)} ==")
         for row in rows:
             step = row.step
             arrow = LOOK_OF[step.status].plantuml
-            lines.append(f"{alias[step.source]} {arrow} {alias[step.target]} : {for_plantuml(sentence(row))}")
+            lines.append(
+                f"{alias[step.source]} {arrow} {alias[step.target]} : {for_plantuml(sentence(row))}"
+            )
     return "\n".join([*lines, "@enduml", ""])
 
 
@@ -67,12 +79,20 @@ def sentence(row: Row) -> str:
     """Return a step's text: number, message, time, duration and status."""
     step = row.step
     time = f"≈{after(row)}" if row.unsure else after(row)
-    return " ".join(filter(None, [step.id, step.message, time, duration(step), status(step)]))
+    return " ".join(
+        filter(
+            None, [step.id, step.message, time, duration(step), status(step)]
+        )
+    )
 
 
 def for_mermaid(text: str) -> str:
-    return MERMAID_SPECIAL.sub(lambda match: f"#{ord(match[0][0])};{match[0][1:]}", plain(text))
+    return MERMAID_SPECIAL.sub(
+        lambda match: f"#{ord(match[0][0])};{match[0][1:]}", plain(text)
+    )
 
 
 def for_plantuml(text: str) -> str:
-    return PLANTUML_SPECIAL.sub(lambda match: f"&#{ord(match[0])};", plain(text))
+    return PLANTUML_SPECIAL.sub(
+        lambda match: f"&#{ord(match[0])};", plain(text)
+    )
