@@ -54,7 +54,7 @@ hosts:
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -215,6 +215,26 @@ def examinations(
     return differences.examined(found, groups, offsets, reference)
 
 
+def after_removal(
+    before: Iterable[Host], after: Iterable[Host]
+) -> tuple[Host, ...]:
+    """Return hosts that were read again after a removal, with what they knew of the instance before it."""
+    earlier = {host.host: host for host in before}
+    return tuple(with_earlier(host, earlier.get(host.host)) for host in after)
+
+
+def with_earlier(host: Host, earlier: Host | None) -> Host:
+    """Return a host that was read again with what only the first reading can know."""
+    if earlier is None:
+        return host
+    return replace(
+        host,
+        facts={**earlier.facts, **host.facts},
+        health_before=earlier.health_before,
+        checks=earlier.checks,
+    )
+
+
 def file_hosts(
     run: Run, hosts: list[Host], reads: Mapping[str, Results]
 ) -> None:
@@ -224,13 +244,13 @@ def file_hosts(
         started = (
             run.record.instance.queried if run.record.instance else finished
         )
-        run.update(
-            hosts=tuple(
-                replace(host, examination=examined.get(host.host))
-                for host in hosts
-            ),
-            evidence=ReadingTime(started, finished),
+        found = tuple(
+            replace(host, examination=examined.get(host.host))
+            for host in hosts
         )
+        if run.record.removal:
+            found = after_removal(run.record.hosts, found)
+        run.update(hosts=found, evidence=ReadingTime(started, finished))
         run.save()
 
 

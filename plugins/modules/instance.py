@@ -104,14 +104,14 @@ to_read:
   type: bool
   sample: true
 broken:
-  description: Whether a stage of the run has failed.
+  description: Whether a stage of the run, or its removal, has failed.
   returned: success
   type: bool
   sample: false
 examine:
   description:
-    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(endpoints). Null if no
-      stage has failed, or O(examine) is false.
+    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(endpoints). Null if
+      nothing has failed, or O(examine) is false.
   returned: success
   type: dict
   sample: null
@@ -219,7 +219,11 @@ T = TypeVar("T")
 
 
 def has_failed(run: Run | None) -> bool:
-    return run is not None and run.record.failed_stage is not None
+    """Return whether a stage of a run has failed, or the removal after all stages worked."""
+    if run is None:
+        return False
+    failed = run.record.failed_stage or run.record.failed_removal
+    return failed is not None
 
 
 def deadline_for(run: Run | None, timeout: float) -> waiting.Deadline:
@@ -379,7 +383,7 @@ def look_at_others(
 def what_to_examine(
     askers: Askers, module: AnsibleModule, run: Run | None
 ) -> dict[str, Any] | None:
-    """Return what a host needs to know for a second look; None if no stage has failed, or examination is off."""
+    """Return what a host needs to know for a second look; None if nothing has failed, or examination is off."""
     if run is None or not (has_failed(run) and module.params["examine"]):
         return None
     # A run has the catalogue with its token, even if a service in it did not answer afterwards.
@@ -423,7 +427,12 @@ def ask_or_warn(module: AnsibleModule, ask: Callable[[], T]) -> T | None:
 def look_or_file_why_not(
     askers: Askers, module: AnsibleModule, run: Run | None
 ) -> Instance | None:
-    """Return the instance by the API. A run goes on without it, to its cleanup, but says so."""
+    """Return the instance by the API. A run goes on without it, to its cleanup, but says so.
+
+    What was to be removed is described as it was before.
+    """
+    if run and run.record.removal:
+        return run.record.instance
     try:
         return look(askers, module, run)
     except UNANSWERED as exc:

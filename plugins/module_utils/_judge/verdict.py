@@ -123,8 +123,8 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
 
 def failed_removal(record: Record, weights: Weights) -> Judgement:
     """Return the judgement on a run that could not be removed, with the finding about who kept it from that."""
-    removal = record.removal
-    if removal is None or removal.status != StageStatus.FAILED:
+    removal = record.failed_removal
+    if removal is None:
         return Judgement(Result.FAIL, Outcome.LEFT)
     found = finding(record.as_removal, weights)
     return Judgement(

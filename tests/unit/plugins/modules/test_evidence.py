@@ -172,3 +172,21 @@ def test_a_run_that_another_process_works_on_is_left_alone(call, asked):
     with asked.alone():
         result = call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"c2": FOUND})
     assert "another process works on the run" in result["msg"]
+
+
+def test_hosts_read_again_after_a_removal_keep_what_they_knew_of_the_instance(call, asked):
+    call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"compute2": FOUND})
+    check = {"check": "the domain runs", "status": "ok"}
+    [host] = record(asked)["hosts"]
+    as_json.change(
+        asked, hosts=[{**host, "facts": {**host["facts"], "domain": {"state": "running"}}, "checks": [check]}]
+    )
+    as_json.change(asked, removal=as_json.stage("removal", "failed"))
+    asked.save()
+    read = {"changed": False, "facts": {"names": ["compute2"], "zone_s": 0}, "unread": []}
+    reads = {"compute2": {**FOUND, "read": read, "before": None}}
+    call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads=reads)
+    [host] = record(asked)["hosts"]
+    assert host["facts"] == {"names": ["compute2"], "zone_s": 0, "domain": {"state": "running"}}
+    assert host["health_before"] == RECORD["health_before"]
+    assert [check["check"] for check in host["checks"]] == ["the domain runs"]

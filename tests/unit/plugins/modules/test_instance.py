@@ -59,6 +59,19 @@ def test_it_says_whether_somebody_waits_for_who_broke_the_run(call, booted, stat
     assert (result["broken"], result["to_read"]) == (broken, True)
 
 
+def test_a_removal_that_failed_is_examined(call, booted, cloud):
+    call(module, cloud="small", run_dir=booted.directory)
+    before = record(booted)["instance"]
+    cloud.requests.clear()
+    removed = module.Run(booted.directory)
+    as_json.change(removed, removal=as_json.stage("removal", "failed"))
+    removed.save()
+    result = call(module, cloud="small", run_dir=booted.directory, examine=True)
+    assert (result["broken"], set(result["examine"])) == (True, {"salt", "since", "endpoints"})
+    # The server is gone, and need not be asked for.
+    assert (record(booted)["instance"], cloud.requests) == (before, [])
+
+
 def other_guest(cloud, api):
     """A second server of a run, with a port like that of the first one but for its addresses."""
     server = {**api["admin"]["server"], "id": "second"}
