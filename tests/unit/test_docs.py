@@ -210,7 +210,7 @@ def test_every_part_may_be_read_and_recorded():
 
 def test_every_prefix_that_some_command_may_have_is_explained():
     sources = "\n".join(path.read_text() for path in (ROOT / "plugins/module_utils").rglob("*.py"))
-    asked = set(re.findall(r"(?:host\.ask|processes|matching_lines\.read)\((?:host, )?\"(\w+)\"", sources))
+    asked = set(re.findall(r"(?:host\.ask|processes|matching_lines\.read)\(\s*(?:host,\s*)?\"(\w+)\"", sources))
     asked |= {part for part, *_command in (ovn.NORTHBOUND, ovn.SOUTHBOUND)}
     # The recorder of the queue has its prefix from its tasks.
     assert "prefixes.queue" in (ROOT / "roles/flow/tasks/record.yml").read_text()

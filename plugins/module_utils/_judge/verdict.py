@@ -10,7 +10,7 @@ from .._model.chain import LinkState
 from .._model.finding import Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
-from .._model.words import Result, StageName, StageStatus
+from .._model.words import Result, StageName
 from .._record.run import STAGES
 from .culprit import finding, finding_in_health
 from .weights import WEIGHTS, Weights

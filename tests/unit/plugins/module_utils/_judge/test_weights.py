@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from dataclasses import FrozenInstanceError, fields
 
 import pytest
@@ -41,16 +42,18 @@ def test_all_numbers_are_among_the_weights(path):
 
 def test_each_field_has_its_reason_in_a_comment():
     """Either a comment stands above it, or it belongs to the group of the field above."""
-    lines = (JUDGE / "weights.py").read_text().splitlines()
-    first = next(number for number, line in enumerate(lines) if line.startswith("class Weights"))
-    names = {field.name for field in fields(WEIGHTS)}
+    source = (JUDGE / "weights.py").read_text()
+    lines = source.splitlines()
+    classes = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
+    body = classes["Weights"].body
     commented = 0
-    for number, line in enumerate(lines[first:], first):
-        if line.partition(":")[0].strip() in names:
-            above = lines[number - 1].strip()
-            assert above.startswith("#") or above.partition(":")[0] in names, line
-            commented += above.startswith("#")
-    assert commented > len(names) / 2
+    for before, field in itertools.pairwise(body):
+        if isinstance(field, ast.AnnAssign):
+            is_commented = lines[field.lineno - 2].strip().startswith("#")
+            is_grouped = isinstance(before, ast.AnnAssign) and before.end_lineno == field.lineno - 1
+            assert is_commented or is_grouped, ast.unparse(field)
+            commented += is_commented
+    assert commented > len(fields(WEIGHTS)) / 2
 
 
 def test_weights_cannot_be_changed():
