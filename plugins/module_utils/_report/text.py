@@ -104,15 +104,14 @@ def run_lines(record: Record, directory: str) -> list[str]:
 
 
 def slowest_lines(record: Record) -> list[str]:
-    calls = slowest_calls(record)
-    lines = ["", "  slowest requests"] if calls else []
-    return [
-        *lines,
-        *(
-            f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}"
-            for name, call in calls
-        ),
+    """Return the slowest requests; after a failure they stand on the page alone."""
+    if record.failed_stage or record.failed_removal:
+        return []
+    lines = [
+        f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}"
+        for name, call in slowest_calls(record)
     ]
+    return ["", "  slowest requests", *lines] if lines else []
 
 
 def leftover_lines(record: Record, directory: str) -> list[str]:
