@@ -220,7 +220,11 @@ def after_removal(
 ) -> tuple[Host, ...]:
     """Return hosts that were read again after a removal, with what they knew of the instance before it."""
     earlier = {host.host: host for host in before}
-    return tuple(with_earlier(host, earlier.get(host.host)) for host in after)
+    again = [
+        with_earlier(host, earlier.pop(host.host, None)) for host in after
+    ]
+    # What could be checked on no host stands beside them.
+    return (*again, *earlier.values())
 
 
 def with_earlier(host: Host, earlier: Host | None) -> Host:

@@ -38,7 +38,7 @@ for name, places in (
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.instance import look
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import Host
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import profile_of
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts.profiles import parts_of, profile_of
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.checks import why_silent
 from ansible_collections.stackproof.provision.plugins.module_utils._match.places import is_on
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
@@ -66,7 +66,7 @@ class Reading:
         self.host = host
         self.name = name_of(host)
         variables = host.ansible.get_variables()
-        self.parts = all_facts.parts_of(variables.get("group_names", []), platform)
+        self.parts = parts_of(variables.get("group_names", []), platform)
         self.address = variables.get("ansible_host", self.name)
         self.facts = {}
         self.unread = []
@@ -251,7 +251,7 @@ def concerns(item, platform):
     host, marker = host_of(item), item.get_closest_marker("part")
     if not (host and marker):
         return True
-    return marker.args[0] in all_facts.parts_of(host.ansible.get_variables().get("group_names", []), platform)
+    return marker.args[0] in parts_of(host.ansible.get_variables().get("group_names", []), platform)
 
 
 def host_of(item):

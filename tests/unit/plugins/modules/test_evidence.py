@@ -178,15 +178,15 @@ def test_hosts_read_again_after_a_removal_keep_what_they_knew_of_the_instance(ca
     call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads={"compute2": FOUND})
     check = {"check": "the domain runs", "status": "ok"}
     [host] = record(asked)["hosts"]
-    as_json.change(
-        asked, hosts=[{**host, "facts": {**host["facts"], "domain": {"state": "running"}}, "checks": [check]}]
-    )
+    known = {**host, "facts": {**host["facts"], "domain": {"state": "running"}}, "checks": [check]}
+    as_json.change(asked, hosts=[known, {**NOTHING, "host": "localhost"}])
     as_json.change(asked, removal=as_json.stage("removal", "failed"))
     asked.save()
     read = {"changed": False, "facts": {"names": ["compute2"], "zone_s": 0}, "unread": []}
     reads = {"compute2": {**FOUND, "read": read, "before": None}}
     call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads=reads)
-    [host] = record(asked)["hosts"]
+    host, other = record(asked)["hosts"]
+    assert other["host"] == "localhost"
     assert host["facts"] == {"names": ["compute2"], "zone_s": 0, "domain": {"state": "running"}}
     assert host["health_before"] == RECORD["health_before"]
     assert [check["check"] for check in host["checks"]] == ["the domain runs"]
