@@ -12,6 +12,7 @@ from .._model.diagnosis import AffectedRequest, RequestFailure
 from .._model.known_bug import KnownBug
 from .._model.record import Record, first_failed
 from .._model.verdict import Alternative, Hop, LastSeen, Verdict
+from .._model.words import StageName
 from .messages.words import at_place, last_seen, percent, place_of
 
 Part = tuple[str, str]
@@ -115,6 +116,10 @@ def stage_error(record: Record) -> str | None:
     # A removal that failed may have been done since.
     if stage is None or stage.error is None or not record.verdict.headline:
         return None
+    if stage.stage is StageName.REMOVAL and record.leftovers:
+        # What the cloud answered stands beside each of them.
+        kinds = [left.kind.replace("_", " ") for left in record.leftovers]
+        return f"not removed: {', '.join(kinds)}"
     return " ".join(stage.error.message.split())
 
 

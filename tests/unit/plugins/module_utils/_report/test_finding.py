@@ -70,6 +70,14 @@ def test_error_of_the_stage_is_not_repeated_where_it_is_the_reason():
     assert not [name for name, _text in listed if name == "stage error"]
 
 
+def test_error_of_the_removal_names_what_is_left_by_its_kind_alone():
+    left = [{"kind": kind, "id": "1", "name": "a", "reason": "it is there"} for kind in ("server", "second_server")]
+    removal = as_json.stage("removal", "failed", error=error(message="this could not be removed: a (it is there), ..."))
+    verdict = as_json.verdict("fail", "removal", "r", headline="x (ctl): stopped", component="x", host="ctl")
+    record = {"stages": [], "removal": removal, "leftovers": left, "verdict": verdict}
+    assert ("stage error", "not removed: server, second server") in finding.parts(as_json.typed(record))
+
+
 # The path
 
 
