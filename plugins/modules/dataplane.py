@@ -381,6 +381,7 @@ def follow_paths(
     except DeadlinePassed:
         second = guest.read(consoles.get(SECOND, ""), nonces)
         if not guest.is_proved(second):
+            stage.details = replace(stage.details, guest=second)
             raise unproved(second, servers[SECOND], nonces) from None
         raise unfinished(shown) from None
 

@@ -204,12 +204,11 @@ def follow_run(
 
 def with_chains(record: Record, errors: Errors) -> Record:
     """Return a record with the chains of its failed stage; a run that did not fail has none to walk."""
-    failed = record.failed_stage
+    judged = replace(record.as_second_guest, errors=errors)
+    failed = judged.failed_stage
     if failed is None:
         return record
-    return replace(
-        record, chains=walked(replace(record, errors=errors), failed.stage)
-    )
+    return replace(record, chains=walked(judged, failed.stage))
 
 
 def file_errors(run: Run, errors: Errors, quotes: bool) -> None:

@@ -289,8 +289,11 @@ def id_of(run: Run, kind: str) -> str | None:
 
 
 def server_of(run: Run | None) -> str | None:
-    """Return the id of the server that a run has made."""
-    return id_of(run, "server") if run else None
+    """Return the id of the server that a run has made: of the second one, if its guest failed."""
+    if run is None:
+        return None
+    is_second = run.record.is_about_second_guest
+    return id_of(run, "second_server" if is_second else "server")
 
 
 def look(

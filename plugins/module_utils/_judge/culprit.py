@@ -45,6 +45,7 @@ OWN_ERRORS = (
 
 def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     """Return what is known of the cause of a failure; None if the run itself asked for something wrong."""
+    record = record.as_second_guest
     stage = record.failed_stage
     if stage is None:
         return None

@@ -302,13 +302,15 @@ class PathCheck:
 class DataplaneDetails(Details):
     """The second server, whether it is on another host than the first, and what each guest found.
 
-    spread: None where the user cannot see the hosts.
+    spread: None where the user cannot see the hosts. guest: what the second guest showed; only where it did not come as
+    far as the first one.
     """
 
     request_id: Optional[str] = omitted()
     server: Optional[Server] = omitted()
     spread: Optional[bool] = omitted()
     checks: Optional[tuple[PathCheck, ...]] = omitted()
+    guest: Optional[GuestReport] = omitted()
 
 
 # journey

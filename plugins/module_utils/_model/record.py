@@ -444,6 +444,29 @@ class Record:
         return replace(self, started=started, stages=(*quiet, self.removal))
 
     @property
+    def is_about_second_guest(self) -> bool:
+        """Return whether the run failed because its second guest did not come as far as the first one."""
+        failed = self.failed_stage
+        return (
+            failed is not None
+            and failed.stage is StageName.DATAPLANE
+            and bool(failed.details.get("guest"))
+        )
+
+    @property
+    def as_second_guest(self) -> Record:
+        """Return a record in which the second guest is the one that was to prove itself, if that failed."""
+        if not self.is_about_second_guest:
+            return self
+        proofs = (StageName.METADATA, StageName.DATAPLANE)
+        before = [stage for stage in self.stages if stage.stage not in proofs]
+        failed = replace(
+            self.stage_or_skipped(StageName.DATAPLANE),
+            stage=StageName.METADATA,
+        )
+        return replace(self, stages=(*before, failed))
+
+    @property
     def hosts_by_name(self) -> dict[str, str]:
         """Return the inventory's name of each host, by the names that the host has for itself."""
         return hosts_by_fact(self.hosts, "names")

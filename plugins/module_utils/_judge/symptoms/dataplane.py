@@ -14,18 +14,13 @@ from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import CheckStatus, StageName
 from ..case import Case
-from .guest import LEASE_PEERS, USER_DATA_PEERS, unanswered
+from .guest import unanswered
 
 INSTANCE, NETWORK = "vm-instance", "data network"
 # What makes the rules of a security group hold on a host
 FIREWALLS = ("neutron-l2-agent", "ovn-controller")
 # What answers the questions of guests for names of their network
 RESOLVERS = ("dnsmasq", "ovn-controller", "data network")
-# The kind of the stage's error to what it means, and at which peers
-WITHOUT: dict[str, tuple[Code, tuple[str, ...]]] = {
-    "no_lease": (Code.DHCP_UNANSWERED, LEASE_PEERS),
-    "no_user_data": (Code.USER_DATA_UNANSWERED, USER_DATA_PEERS),
-}
 
 
 def paths(case: Case) -> list[Symptom]:
@@ -35,18 +30,11 @@ def paths(case: Case) -> list[Symptom]:
     details = from_json(
         DataplaneDetails, case.stage.details, "dataplane.details"
     )
-    symptoms = of_second_guest(case)
+    symptoms: list[Symptom] = []
     for check in details.checks or ():
         if check.status == CheckStatus.FAILED:
             symptoms += READERS[check.check](case, check)
     return symptoms
-
-
-def of_second_guest(case: Case) -> list[Symptom]:
-    """Return what kept the second guest from its checks: it got no lease, or no user data."""
-    kind = case.stage.error.kind if case.stage.error else None
-    code, peers = WITHOUT.get(kind or "", (None, ()))
-    return [] if code is None else unanswered(code, case.second_host, peers)
 
 
 def host_of(case: Case, guest: str | None) -> str | None:

@@ -72,6 +72,15 @@ def test_a_removal_that_failed_is_examined(call, booted, cloud):
     assert (record(booted)["instance"], cloud.requests) == (before, [])
 
 
+def test_a_second_guest_that_failed_is_described_as_the_instance(call, booted, cloud, api):
+    second = other_guest(cloud, api)
+    shown = {"lines": 9, "steps": [], "lease": None, "metadata": False, "user_data": False, "own": None}
+    stage = as_json.stage("dataplane", "failed", resources=[second], details={"guest": shown})
+    as_json.put_stage(booted, stage)
+    result = call(module, cloud="small", run_dir=booted.directory)
+    assert (result["broken"], result["instance"]["server"]["id"]) == (True, "second")
+
+
 def other_guest(cloud, api):
     """A second server of a run, with a port like that of the first one but for its addresses."""
     server = {**api["admin"]["server"], "id": "second"}

@@ -9,7 +9,9 @@ import hashlib
 
 import as_json
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.case import Case
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import dataplane, guest, surroundings
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
 from cases_by_hand import case_of, error, stage
 
@@ -98,19 +100,20 @@ def test_user_data_that_do_not_come_may_be_longer_than_a_packet(shown, found):
     assert [one.code for one in guest.user_data(case_of([host("h1")], failed))] == found
 
 
-@pytest.mark.parametrize(
-    ("kind", "code", "peers"),
-    [
-        ("no_lease", Code.DHCP_UNANSWERED, {"data network", "dnsmasq", "ovn-controller"}),
-        ("no_user_data", Code.USER_DATA_UNANSWERED, {"data network"}),
-        ("no_paths", None, set()),
-    ],
-)
-def test_a_second_guest_without_network_is_a_symptom_on_its_host(kind, code, peers):
-    server = {"id": "s2", "zone": None, "host": None, "host_id": HASH, "launched": None, "ports": [], "fixed_ips": []}
-    failed = stage("dataplane", details={"server": server, "checks": []}, error=error(kind=kind))
-    hosts = [host("h1", domain={"name": "d"}), host("h2")]
-    found = dataplane.paths(case_of(hosts, failed, instance=as_json.instance(), stages=[failed]))
-    assert {one.code for one in found} == ({code} if code else set())
-    assert {one.peer for one in found} == peers
-    assert {one.host for one in found} <= {"h2"}
+def test_a_second_guest_that_does_not_prove_itself_is_judged_as_the_first_one_would_be():
+    asked = {"step": "dhcp_start", "at_s": 3.0}
+    shown = {"lines": 90, "steps": [asked], "lease": None, "metadata": False, "user_data": False, "own": None}
+    booted, proved = as_json.stage("boot", "ok"), as_json.stage("metadata", "ok")
+    failed = stage("dataplane", details={"checks": [], "guest": shown}, error=error(kind="no_lease"))
+    hosts = [host("h1"), host("h2", domain={"name": "d"})]
+    record = as_json.typed({"stages": [booted, proved, failed], "hosts": hosts, "instance": as_json.instance()})
+    [first, judged] = record.as_second_guest.stages
+    assert (first.stage, judged.stage, judged.error.kind) == ("boot", "metadata", "no_lease")
+    found = guest.console(Case(record.as_second_guest, judged, WEIGHTS))
+    assert {(one.code, one.host) for one in found} == {(Code.DHCP_UNANSWERED, "h2")}
+
+
+def test_a_second_guest_that_proved_itself_leaves_the_paths_to_be_judged():
+    failed = stage("dataplane", details={"checks": []}, error=error(kind="no_paths"))
+    record = as_json.typed({"stages": [as_json.stage("metadata", "ok"), failed]})
+    assert record.as_second_guest is record
