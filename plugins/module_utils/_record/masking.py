@@ -40,8 +40,12 @@ EXCEPTION = r"[\w.]*(?:Error|Exception|Exceeded|Failed|Failure|NotFound|Timeout|
 NO_SECRET = rf"{EXCEPTION}|[\w.-]*auth[_-](?:url|uri|type|plugin|section|strategy)(?![\w.-])"
 # From its first letter on, so that a long one is looked at once
 NAME = rf"(?<![\w.-])(?!{NO_SECRET})(?=[\w.-]*?(?:{SECRET_WORDS}))[\w.-]+"
-# Values behind such a name that are no secrets: the class of an exception, a status of HTTP, whether there is a value
-NO_VALUE = rf"{EXCEPTION}:|\d{{3}} [A-Z]|(?:yes|no|true|false|none|null)(?:[\s,;)}}\]'\"]|$)"
+# Values behind such a name that are no secrets: the class of an exception, a status of HTTP, whether there is a value,
+# and a sentence about a token, which is no word itself
+NO_VALUE = (
+    rf"{EXCEPTION}:|\d{{3}} [A-Z]|(?:yes|no|true|false|none|null)(?:[\s,;)}}\]'\"]|$)"
+    r"|(?<= token: )(?-i:[A-Z][a-z]+ [a-z]+ )"
+)
 # Quotes and brackets go on to their end or to that of the line.
 QUOTED = r"[ub]?\\*(?:'(?:[^'\\]|\\.)*(?:'|$)|\"(?:[^\"\\]|\\.)*(?:\"|$))"
 LISTED = r"[(\[{][^()\[\]{}]*(?:[)\]}]|$)"

@@ -154,6 +154,7 @@ def test_a_random_key_that_nobody_names_is_hidden_almost_always():
 # Lines of real services, which are to be read as they are
 ORDINARY = [
     "Failed to contact keystone: timed out",
+    "Unable to validate token: Identity server rejected authorization necessary to fetch token data",
     f"Instance {SERVER} failed to spawn ({REQUEST})",
     f"Unable to establish connection to http://10.71.16.12:8778/resource_providers/{SERVER}: HTTPConnectionPool("
     "host='10.71.16.12', port=8778): Max retries exceeded",
