@@ -196,12 +196,10 @@ def advice_for_request(
     reason = next(filter(None, reasons), None)
     if reason is None:
         return None
-    if (
-        reason.code == Shortage.SEGMENTS
-        and case
-        and (servers := units(NETWORK_SERVER, case))
-    ):
-        return command(SEGMENT_RANGES, servers[0][0])
+    if reason.code == Shortage.SEGMENTS and case:
+        servers = units(NETWORK_SERVER, case)
+        if servers:
+            return command(SEGMENT_RANGES, servers[0][0])
     where = reason.host if reason.code == Shortage.UNSUPPORTED else None
     return command(command_by_shortage(reason, explanation), where)
 
@@ -222,8 +220,15 @@ def command_by_shortage(
     if reason.code == Shortage.FILTERED:
         return filter_command(reason, explanation)
     if reason.code in OF_ZONES:
-        return f"openstack availability zone list --{'volume' if explanation.sought == Sought.BACKEND else 'compute'}"
+        return zones_command(explanation)
     return command_with_subject(reason)
+
+
+def zones_command(explanation: Explanation) -> str:
+    service = "compute"
+    if explanation.sought == Sought.BACKEND:
+        service = "volume"
+    return f"openstack availability zone list --{service}"
 
 
 def command_with_subject(reason: ShortageReason) -> str | None:
@@ -290,18 +295,17 @@ def changed_option(cause: Cause, case: Case) -> Advice | None:
 
 def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
     """Return the advice with what shows a file that was changed, if that may be why a component does not work."""
+    if advice is None:
+        return None
     shown = by_weight(cause)
-    if advice is None or not shown or shown[0].how in DELIBERATE:
+    if not shown or shown[0].how in DELIBERATE:
         return advice
     for symptom in shown:
-        if (
-            symptom.kind == Kind.CHANGE
-            and symptom.path
-            and symptom.host == advice.host
-        ):
-            return replace(
-                advice, command=f"{advice.command}; {content_of(symptom.path)}"
-            )
+        if symptom.host != advice.host:
+            continue
+        if symptom.kind == Kind.CHANGE and symptom.path:
+            both = f"{advice.command}; {content_of(symptom.path)}"
+            return replace(advice, command=both)
     return advice
 
 
@@ -423,10 +427,11 @@ def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     change = recent_change(cause, case.weights)
     if change is None or not cause.shows(symptom):
         return None
+    option = changed_option(cause, case)
+    if option is not None:
+        return option
     path = shlex.quote(change.path or "")
-    return changed_option(cause, case) or command(
-        CREDENTIALS.format(path=path), change.host
-    )
+    return command(CREDENTIALS.format(path=path), change.host)
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:
@@ -436,8 +441,11 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
     user = DATABASE_USER.search(symptom.quote or "")
     if user and commands.rights_of_user:
         text = commands.rights_of_user.format(user=user[1])
-    hosts = [host for host, _unit in units(symptom.peer or "", case)]
-    return command(text, symptom.peer_host or next(iter(hosts), None))
+    if symptom.peer_host:
+        return command(text, symptom.peer_host)
+    running = units(symptom.peer or "", case)
+    hosts = [host for host, _unit in running]
+    return command(text, next(iter(hosts), None))
 
 
 def units(
@@ -454,15 +462,22 @@ def units(
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:
     for host, service in units(cause.component, case, cause.host)[:1]:
-        if service.container and (
-            service.container == service.unit or service.state in OF_ENGINE
-        ):
+        if is_known_by_engine(service):
             shown = f"ps --all --filter name=^{service.container}$"
             text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"
             return command(text, host)
         text = SUSPENDED if service.state == How.FROZEN else STATE
         return command(text.format(service.unit), host)
     return None
+
+
+def is_known_by_engine(service: Service) -> bool:
+    """Return whether the engine of a container shows the state of a service, and not systemd."""
+    if not service.container:
+        return False
+    if service.container == service.unit:
+        return True
+    return service.state in OF_ENGINE
 
 
 def access(case: Case) -> Advice | None:
@@ -493,11 +508,11 @@ def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:
     """Return the logs that services would have to write besides, by the levels of the evidence that they gave."""
     if not flows:
         return None
-    steps = chain.from_iterable(flow.steps for flow in flows)
-    evidence = chain.from_iterable(step.evidence for step in steps)
-    levels = {item.level for item in evidence}
+    levels: set[Level | None] = set()
+    for step in chain.from_iterable(flow.steps for flow in flows):
+        levels.update(item.level for item in step.evidence)
     if Level.MESSAGING in levels:
         return None
-    return Advice(
-        Reason.LOG_MESSAGING if Level.DEBUG in levels else Reason.LOG_DEBUG
-    )
+    if Level.DEBUG in levels:
+        return Advice(Reason.LOG_MESSAGING)
+    return Advice(Reason.LOG_DEBUG)

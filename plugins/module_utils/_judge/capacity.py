@@ -175,7 +175,8 @@ def scope_reason(compute: ComputeCapacity) -> Reason | None:
     """Return why no host is in question at all, or None."""
     if compute.scope:
         return None
-    asked, zones = compute.requested, compute.zones
+    asked = compute.requested
+    zones = compute.zones
     if asked.zone not in (None, *zones):
         return Reason(Shortage.ZONE_UNKNOWN, asked.zone, detail=listed(zones))
     if asked.host is None:
@@ -184,11 +185,8 @@ def scope_reason(compute: ComputeCapacity) -> Reason | None:
         host.host == asked.host and host.service is None
         for host in compute.hosts or ()
     )
-    return Reason(
-        Shortage.NO_SERVICE if is_left else Shortage.HOST_UNKNOWN,
-        asked.host,
-        detail=asked.zone,
-    )
+    code = Shortage.NO_SERVICE if is_left else Shortage.HOST_UNKNOWN
+    return Reason(code, asked.host, detail=asked.zone)
 
 
 # The sum
@@ -209,11 +207,11 @@ def by_hosts(
     short = replace(explanation, answer=Answer.SHORT, reason=shared)
     if shared is None or shared.code != Shortage.TRAIT_MISSING:
         return short
-    of_image = shared.subject in compute.requested.image_traits
+    trait = shared.subject or ""
     return replace(
         short,
-        holders=compute.holders.get(shared.subject or ""),
-        of_image=of_image,
+        holders=compute.holders.get(trait),
+        of_image=trait in compute.requested.image_traits,
     )
 
 
@@ -265,10 +263,8 @@ def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
     found: list[Reason] = []
     for host in hosts:
         found += [replace(reason, host=host.host) for reason in host.reasons]
-    groups: dict[object, list[Reason]] = {}
-    for reason in found:
-        groups.setdefault(reason.kind, []).append(reason)
-    common = [group for group in groups.values() if are_of_all(group, hosts)]
+    groups = by_kind(found)
+    common = [group for group in groups if are_of_all(group, hosts)]
     for code in LASTING:
         for group in common:
             if group[0].code == code:
@@ -276,13 +272,21 @@ def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
     return too_small(found, hosts)
 
 
+def by_kind(reasons: Iterable[Reason]) -> list[list[Reason]]:
+    groups: dict[object, list[Reason]] = {}
+    for reason in reasons:
+        groups.setdefault(reason.kind, []).append(reason)
+    return list(groups.values())
+
+
 def too_small(
     found: Sequence[Reason], hosts: Sequence[HostReasons]
 ) -> Reason | None:
     """Return the resource class that each host has too little of, for one instance or just now."""
-    for name in dict.fromkeys(
+    short = [
         reason.subject for reason in found if reason.code == Shortage.NO_ROOM
-    ):
+    ]
+    for name in dict.fromkeys(short):
         same = [
             reason
             for reason in found
@@ -305,8 +309,10 @@ def nearest(reasons: Sequence[Reason]) -> Reason:
         reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0)
     )
     details = {reason.detail for reason in reasons}
+    if len(details) == 1:
+        return most
     # A detail of one host says nothing about the others.
-    return most if len(details) == 1 else replace(most, detail=None)
+    return replace(most, detail=None)
 
 
 # A host
@@ -360,16 +366,21 @@ def service_reasons(service: ComputeService | None) -> Iterator[Reason]:
         yield Reason(Shortage.NO_SERVICE)
         return
     if not service.enabled:
-        detail = service.disabled_reason or None
-        by_itself = (detail or "").startswith(BY_ITSELF)
-        yield Reason(
-            Shortage.DISABLED_ITSELF if by_itself else Shortage.DISABLED,
-            detail=detail,
-        )
+        yield disabled(service)
     if service.forced_down:
         yield Reason(Shortage.FORCED_DOWN)
     elif service.state == DOWN:
         yield Reason(Shortage.DOWN, detail=service.last_report)
+
+
+def disabled(service: ComputeService) -> Reason:
+    """Return who disabled a service: nova-compute itself, or an operator."""
+    detail = service.disabled_reason
+    if not detail:
+        return Reason(Shortage.DISABLED)
+    if detail.startswith(BY_ITSELF):
+        return Reason(Shortage.DISABLED_ITSELF, detail=detail)
+    return Reason(Shortage.DISABLED, detail=detail)
 
 
 def provider_reasons(host: ComputeHost) -> Iterator[Reason]:
@@ -444,14 +455,12 @@ def tree(host: ComputeHost, compute: ComputeCapacity) -> list[Provider]:
     aggregates: set[str] = set()
     for provider in own:
         aggregates.update(provider.aggregates)
-    return [
-        *own,
-        *(
-            shared
-            for shared in compute.shared
-            if aggregates & set(shared.aggregates)
-        ),
+    sharing = [
+        shared
+        for shared in compute.shared
+        if aggregates.intersection(shared.aggregates)
     ]
+    return [*own, *sharing]
 
 
 def inventory_reasons(

@@ -42,7 +42,9 @@ class Case:
         is_followed = any(
             step.stage is self.stage.stage for step in self.steps
         )
-        return order.paths(self.steps, self.stage.stage) if is_followed else []
+        if not is_followed:
+            return []
+        return order.paths(self.steps, self.stage.stage)
 
     @cached_property
     def last_seen(self) -> Step | None:
@@ -51,18 +53,17 @@ class Case:
     @cached_property
     def pause_s(self) -> float | None:
         """Return how long before the stage's time was over the last step was seen; None if too long to be slow."""
-        is_late = (
-            self.stage.error is not None and self.stage.error.kind == DEADLINE
-        )
-        if (
-            not is_late
-            or self.last_seen is None
-            or self.last_seen.at is None
-            or self.stage.finished is None
-        ):
+        error = self.stage.error
+        if error is None or error.kind != DEADLINE:
             return None
-        seconds = self.stage.finished - self.last_seen.at
-        return max(seconds, 0.0) if seconds < self.weights.pause_s else None
+        finished = self.stage.finished
+        seen = self.last_seen
+        if finished is None or seen is None or seen.at is None:
+            return None
+        seconds = finished - seen.at
+        if seconds >= self.weights.pause_s:
+            return None
+        return max(seconds, 0.0)
 
     @cached_property
     def instance_host(self) -> str | None:

@@ -29,17 +29,18 @@ def why_silent(exc: Exception) -> str:
     testinfra raises the whole result of a command that ssh could not send; the last line of ssh is the reason.
     """
     result = exc.args[0] if exc.args else None
-    lines = [
-        line
-        for line in (getattr(result, "stderr", None) or "").splitlines()
-        if line.strip()
-    ]
+    stderr = getattr(result, "stderr", None) or ""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    if lines:
+        return in_one_line(lines[-1])
     status = getattr(result, "rc", None)
-    if not lines and status is not None:
+    if status is not None:
         return f"ssh ended with the status {status}"
-    return " ".join(
-        (lines[-1] if lines else str(exc) or type(exc).__name__).split()
-    )[-LONGEST_REASON:]
+    return in_one_line(str(exc) or type(exc).__name__)
+
+
+def in_one_line(reason: str) -> str:
+    return " ".join(reason.split())[-LONGEST_REASON:]
 
 
 def file_checks(run: Run, checks: Iterable[SuiteCheck]) -> None:

@@ -191,8 +191,9 @@ def is_proof(symptom: Symptom) -> bool:
 def works_elsewhere(component: str, host: str | None, case: Case) -> bool:
     """Return whether another host has the same service, which runs and may have done the work."""
     for other, service in case.services:
-        is_same = service.component == component and other.host != host
-        if is_same and service.state == RUNNING:
+        if other.host == host or service.component != component:
+            continue
+        if service.state == RUNNING:
             return True
     return False
 

@@ -22,20 +22,30 @@ Edges = dict[tuple[Name, Name], "str | None"]
 
 def edges(cause: Cause, weights: Weights) -> tuple[Connection, ...]:
     """Return who depends on the cause, and on what the cause itself depends, with how that failed."""
-    found: Edges = {}
-    for symptom in reportable(cause):
-        for start, end, how in edges_of(symptom, cause):
-            if start != end:
-                found[start, end] = found.get((start, end)) or how
-    placed: Edges = {}
-    for (start, end), how in found.items():
-        edge = (with_host(start, found), with_host(end, found))
-        placed[edge] = placed.get(edge) or how
+    placed = with_hosts(edges_in(cause))
     connections = [
         Connection(Place(*start), Place(*end), how)
         for (start, end), how in placed.items()
     ]
     return tuple(connections[: weights.dependencies])
+
+
+def edges_in(cause: Cause) -> Edges:
+    found: Edges = {}
+    for symptom in reportable(cause):
+        for start, end, how in edges_of(symptom, cause):
+            if start != end:
+                found[start, end] = found.get((start, end)) or how
+    return found
+
+
+def with_hosts(found: Edges) -> Edges:
+    """Return the edges with the host of each end, if another edge knows it."""
+    placed: Edges = {}
+    for (start, end), how in found.items():
+        edge = (with_host(start, found), with_host(end, found))
+        placed[edge] = placed.get(edge) or how
+    return placed
 
 
 def with_host(name: Name, found: Edges) -> Name:
@@ -59,16 +69,17 @@ def edges_of(
     names = stands_for(symptom.component)
     if not names:
         return
-    start: Name = (
-        cause.place if cause.shows(symptom) else (names[0], symptom.host)
-    )
+    start: Name = (names[0], symptom.host)
+    if cause.shows(symptom):
+        start = cause.place
     if symptom.kind not in (Kind.FAILED_AT, Kind.REACH):
         yield from path_to(cause, start)
         return
-    peer = (
-        cause.place if symptom.peer == cause.component else symptom.peer_place
-    )
-    yield start, peer, None if symptom.how is None else symptom.how.value
+    peer = symptom.peer_place
+    if symptom.peer == cause.component:
+        peer = cause.place
+    how = None if symptom.how is None else symptom.how.value
+    yield start, peer, how
     if start != cause.place and cause.component in depends_on(peer[0]):
         yield from path_to(cause, peer)
 

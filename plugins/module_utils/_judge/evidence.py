@@ -46,11 +46,11 @@ def reportable(cause: Cause) -> list[Symptom]:
     """Return the symptoms that say something of a cause, the weightiest first, each once."""
     chosen: dict[tuple[object, ...], Symptom] = {}
     for symptom in cause.symptoms:
-        is_reportable = (
-            symptom.kind in REPORTABLE and symptom.code != Code.STAGE_PART
-        )
-        if is_reportable and symptom.component != CLIENT:
-            chosen.setdefault(symptom.identity, symptom)
+        if symptom.kind not in REPORTABLE:
+            continue
+        if symptom.code == Code.STAGE_PART or symptom.component == CLIENT:
+            continue
+        chosen.setdefault(symptom.identity, symptom)
     return list(chosen.values())
 
 
@@ -66,7 +66,8 @@ def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
         symptom for symptom in listed if is_fact(symptom, changed, weights)
     ]
     telling = [symptom for symptom in facts if not is_bare_error(symptom)]
-    return tuple((telling or facts or listed)[: weights.evidence])
+    chosen = telling or facts or listed
+    return tuple(chosen[: weights.evidence])
 
 
 def is_fact(
@@ -135,12 +136,15 @@ def main_symptom(cause: Cause, weights: Weights) -> Symptom:
 def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
     """Return a recent change of a cause's configuration, if the headline does not report it already."""
     shown = by_weight(cause)
-    if not shown or shown[0].kind == Kind.CHANGE or shown[0].how in DELIBERATE:
+    if not shown:
         return None
-    return next(
-        (symptom for symptom in shown if is_recent_change(symptom, weights)),
-        None,
-    )
+    reported = shown[0]
+    if reported.kind == Kind.CHANGE or reported.how in DELIBERATE:
+        return None
+    for symptom in shown:
+        if is_recent_change(symptom, weights):
+            return symptom
+    return None
 
 
 def is_recent_change(symptom: Symptom, weights: Weights) -> bool:
@@ -167,9 +171,11 @@ def left_over(
         cut.add((None, None))
     rest: dict[tuple[object, ...], Symptom] = {}
     for symptom in found:
-        is_known = not known.isdisjoint((symptom.identity, symptom.source))
-        is_explained = is_known or (symptom.host, symptom.peer) in cut
-        if is_wrong(symptom, weights) and not is_explained:
+        if symptom.identity in known or symptom.source in known:
+            continue
+        if (symptom.host, symptom.peer) in cut:
+            continue
+        if is_wrong(symptom, weights):
             rest.setdefault(symptom.identity, symptom)
     return tuple(rest.values())
 

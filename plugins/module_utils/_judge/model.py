@@ -136,9 +136,11 @@ def with_hosts(explained: Explained) -> Explained:
             places.setdefault(node.component, set()).add(node.host)
     merged: Explained = {}
     for node, parts in explained.items():
-        is_anywhere = node.suspect == Suspect.COMPONENT and node.host is None
-        known = places[node.component] - {None} if is_anywhere else {node.host}
-        for host in known or {None}:
+        hosts = {node.host}
+        if node.suspect == Suspect.COMPONENT and node.host is None:
+            known = places[node.component] - {None}
+            hosts = known or {None}
+        for host in hosts:
             merged.setdefault(node._replace(host=host), []).extend(parts)
     return merged
 

@@ -67,18 +67,22 @@ def of_case(case: Case) -> Explanation | None:
 
 def unmet(case: Case) -> Explanation | None:
     """Return what was asked for, where Nova found no host for it and nothing else is known; None if it found some."""
+    if case.stage.stage != StageName.BOOT:
+        return None
     refusals = [
         error
         for error in case.record.known_errors
         if error.own and error.exception_class == NO_HOST
     ]
-    if case.stage.stage != StageName.BOOT or not refusals:
+    if not refusals:
         return None
     filters = filters_of(case)
     explanation = explain(case.record.capacity or Capacity(), filters)
     reason = explanation.reason
+    if reason is None:
+        return None
     # What filters have left out, Placement had offered.
-    if reason is None or (reason.code == Shortage.UNMET and filters):
+    if reason.code == Shortage.UNMET and filters:
         return None
     return replace(explanation, answer=Answer.SHORT)
 
@@ -113,17 +117,15 @@ def unsupported(case: Case) -> Explanation | None:
 
     If the run chose the host, another one may do it.
     """
-    if (
-        case.stage.stage != StageName.BOOT
-        or "requested_host" in case.stage.details
-    ):
+    stage = case.stage
+    if stage.stage != StageName.BOOT or "requested_host" in stage.details:
         return None
     own = [error for error in case.record.known_errors if is_reason(error)]
     exception = sole({error.exception_class for error in own})
+    if exception not in UNSUPPORTED:
+        return None
     hosts = sorted({error.host for error in own})
-    if exception not in UNSUPPORTED or (
-        exception in IN_SETTINGS and len(hosts) == 1
-    ):
+    if exception in IN_SETTINGS and len(hosts) == 1:
         return None
     reason = Reason(
         Shortage.UNSUPPORTED,

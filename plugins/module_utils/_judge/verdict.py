@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from .._model.chain import LinkState
-from .._model.finding import Judgement, Outcome
+from .._model.finding import Finding, Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
 from .._model.words import Result, StageName
@@ -83,14 +83,17 @@ def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
             Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed
         )
     found = finding(record, weights)
-    is_explained = found is not None and (
-        found.cause is not None or found.unsatisfied is not None
-    )
-    if kind == SUSPECTED and not is_explained:
+    if kind == SUSPECTED and not is_explained(found):
         return flaw(record, weights) or cleared(record, failed)
     return Judgement(
         Result.FAIL, Outcome.STAGE_FAILED, failed.stage, None, failed, found
     )
+
+
+def is_explained(found: Finding | None) -> bool:
+    if found is None:
+        return False
+    return found.cause is not None or found.unsatisfied is not None
 
 
 def cleared(record: Record, failed: Stage) -> Judgement:
@@ -118,7 +121,9 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
             )
     if not all(limit.ok for limit in record.thresholds):
         return Judgement(Result.FAIL, Outcome.LIMIT_EXCEEDED)
-    return failed_removal(record, weights) if record.leftovers else None
+    if not record.leftovers:
+        return None
+    return failed_removal(record, weights)
 
 
 def failed_removal(record: Record, weights: Weights) -> Judgement:

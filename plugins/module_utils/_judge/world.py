@@ -108,9 +108,9 @@ class World:
         found: Peers = {}
         for node in self.nodes_of(component, host):
             for other, peers in self.failed_at.items():
-                if other.component == node.component and (
-                    node.host is None or other.host in (None, node.host)
-                ):
+                if other.component != node.component:
+                    continue
+                if node.host is None or other.host in (None, node.host):
                     found.update(peers)
         return found
 
@@ -209,7 +209,7 @@ def of_kind(kind: Kind, symptoms: Sequence[Symptom]) -> list[Symptom]:
 
 def exonerated(case: Case) -> set[tuple[str, str | None]]:
     """Return the components that did their part: a chain is broken, and all links that they carry over hold."""
-    breaks = list(filter(None, (walked.broken for walked in case.chains)))
+    breaks = [walked.broken.place for walked in case.chains if walked.broken]
     if not breaks:
         return set()
     holding = {
@@ -217,7 +217,7 @@ def exonerated(case: Case) -> set[tuple[str, str | None]]:
         for link in case.record.known_links
         if link.state is LinkState.HOLDS
     }
-    return holding.difference(link.place for link in breaks)
+    return holding.difference(breaks)
 
 
 def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
@@ -245,9 +245,8 @@ def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
     callers: dict[str, set[str]] = {}
     for symptom in symptoms:
         if symptom.is_denied and symptom.peer and symptom.component:
-            callers.setdefault(symptom.peer, set()).add(
-                project_of(symptom.component)
-            )
+            caller = project_of(symptom.component)
+            callers.setdefault(symptom.peer, set()).add(caller)
     return callers
 
 
@@ -280,13 +279,11 @@ def is_unwell(symptom: Symptom) -> bool:
 
 def is_cut(symptom: Symptom) -> bool:
     """Return whether only this host does not reach a peer, or the peer does not let it in."""
-    is_kept_out = (
-        symptom.is_denied
-        and symptom.own
-        and symptom.certain
-        and symptom.component != symptom.peer
-    )
-    return is_kept_out or is_cut_off(symptom)
+    if is_cut_off(symptom):
+        return True
+    if not symptom.is_denied or symptom.component == symptom.peer:
+        return False
+    return symptom.own and symptom.certain
 
 
 def places_of(case: Case) -> dict[str, set[str]]:

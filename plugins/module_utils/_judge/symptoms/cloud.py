@@ -39,17 +39,21 @@ def answers(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for service, call in last.items():
         component = APIS.get(service or "")
-        if component is None:
-            continue
-        if call.status is None:
-            symptoms.append(silent_api(case, component, call))
-        elif call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            symptoms += failing_api(case, component, call)
-        elif call.status >= HTTPStatus.BAD_REQUEST and has_logged_error(
-            case, component
-        ):
-            symptoms.append(refusing_api(case, component, call))
+        if component is not None:
+            symptoms += of_last_call(case, component, call)
     return symptoms
+
+
+def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
+    if call.status is None:
+        return [silent_api(case, component, call)]
+    if call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return failing_api(case, component, call)
+    if call.status < HTTPStatus.BAD_REQUEST:
+        return []
+    if has_logged_error(case, component):
+        return [refusing_api(case, component, call)]
+    return []
 
 
 def is_cut_off(call: Call) -> bool:
@@ -197,11 +201,10 @@ def time_of(text: str | None) -> float | None:
 
 def hosts_that_would_not_help(case: Case) -> set[str]:
     """Return the hosts that would not take the server even if their nova-compute worked, as one that was disabled."""
-    explanation = (
-        unsatisfied.explained(case, case.stage.error)
-        if case.stage.error
-        else None
-    )
+    error = case.stage.error
+    if error is None:
+        return set()
+    explanation = unsatisfied.explained(case, error)
     if explanation is None or explanation.answer != Answer.BROKEN:
         return set()
     return {
@@ -226,22 +229,20 @@ def no_valid_host(case: Case) -> list[Symptom]:
     If it is known what each host lacks, only the hosts count on which a component is broken.
     """
     error = case.stage.error
-    if (
-        error is None
-        or NO_VALID_HOST not in (error.answer or "") + error.message
-    ):
+    if error is None:
+        return []
+    answer = error.answer or ""
+    if NO_VALID_HOST not in answer + error.message:
         return []
     explanation = unsatisfied.explained(case, error)
     if explanation is not None and explanation.answer == Answer.BROKEN:
         return of_broken_hosts(case, explanation)
-    away = [
-        agent for agent in case.record.known_agents if is_compute_away(agent)
-    ]
-    hosts = [case.names.get(agent.host, agent.host) for agent in away]
-    return [
-        no_host_at("placement-api", None),
-        *(no_host_at(COMPUTE, host) for host in hosts),
-    ]
+    symptoms = [no_host_at("placement-api", None)]
+    for agent in case.record.known_agents:
+        if is_compute_away(agent):
+            host = case.names.get(agent.host, agent.host)
+            symptoms.append(no_host_at(COMPUTE, host))
+    return symptoms
 
 
 def is_compute_away(agent: Agent) -> bool:
@@ -260,10 +261,11 @@ def of_broken_hosts(case: Case, explanation: Explanation) -> list[Symptom]:
     symptoms = []
     for host in broken:
         name = case.names.get(host.host, host.host)
-        if any(reason.code in UNKNOWN_TO_PLACEMENT for reason in host.reasons):
-            symptoms.append(missing_provider(name))
-        else:
+        codes = {reason.code for reason in host.reasons}
+        if codes.isdisjoint(UNKNOWN_TO_PLACEMENT):
             symptoms.append(no_host_at(COMPUTE, name))
+        else:
+            symptoms.append(missing_provider(name))
     return symptoms
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -102,17 +103,24 @@ def options_of_peers(case: Case) -> list[Symptom]:
     ]
     symptoms: list[Symptom] = []
     for symptom in differences(case):
-        peers = {
-            failure.peer
-            for failure in failures
-            if failure.place == symptom.place
-        }
-        symptoms += [
-            replace(symptom, code=Code.OPTION_OF_PEER, own=True, peer=peer)
-            for peer in sorted(filter(None, peers))
-            if is_about(symptom.setting, peer)
-        ]
+        for peer in peers_that_fail(symptom, failures):
+            if not is_about(symptom.setting, peer):
+                continue
+            of_peer = replace(
+                symptom, code=Code.OPTION_OF_PEER, own=True, peer=peer
+            )
+            symptoms.append(of_peer)
     return symptoms
+
+
+def peers_that_fail(
+    symptom: Symptom, failures: Sequence[Symptom]
+) -> list[str]:
+    """Return the peers at which the component of a symptom fails on its host."""
+    peers = {
+        failure.peer for failure in failures if failure.place == symptom.place
+    }
+    return sorted(filter(None, peers))
 
 
 def is_about(option: str | None, peer: str) -> bool:
@@ -146,4 +154,6 @@ def option_that_differs(path: str, host: Host) -> str | None:
         for difference in host.examined.differences
     ]
     options = [option for place, option in found if place == path and option]
-    return options[0] if len(options) == 1 else None
+    if len(options) != 1:
+        return None
+    return options[0]

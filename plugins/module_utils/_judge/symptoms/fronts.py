@@ -30,16 +30,25 @@ def names(case: Case) -> list[Symptom]:
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         for name, addresses in meanings_of(host).items():
-            others = [
-                meanings_of(other).get(name)
-                for other in case.record.hosts
-                if other is not host
-            ]
-            usual = usual_addresses([found for found in others if found])
-            if not usual or set(addresses) & usual or is_own_name(host, name):
+            usual = usual_elsewhere(case, host, name)
+            if not usual or usual.intersection(addresses):
+                continue
+            if is_own_name(host, name):
                 continue
             symptoms += of_name(case, host, name, addresses, usual)
     return symptoms
+
+
+def usual_elsewhere(case: Case, here: Host, name: str) -> set[str]:
+    """Return the addresses that a name has on most of the other hosts."""
+    found = []
+    for host in case.record.hosts:
+        if host is here:
+            continue
+        addresses = meanings_of(host).get(name)
+        if addresses:
+            found.append(addresses)
+    return usual_addresses(found)
 
 
 def meanings_of(host: Host) -> Meanings:

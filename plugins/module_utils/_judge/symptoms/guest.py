@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
+from itertools import chain
 from typing import Any
 
 from ..._collect.hosts.metadata_proxy import telling
@@ -146,12 +147,10 @@ def statuses_on_console(case: Case) -> list[int]:
 def statuses_of_proxies(case: Case) -> list[int]:
     statuses: list[int] = []
     for host in case.record.hosts:
-        for proxies in (host.facts.get("metadata") or {}).values():
-            for proxy in proxies:
-                statuses += [
-                    request["status"]
-                    for request in telling(proxy["requests"] or [])
-                ]
+        by_network = host.facts.get("metadata") or {}
+        for proxy in chain.from_iterable(by_network.values()):
+            requests = telling(proxy["requests"] or [])
+            statuses += [request["status"] for request in requests]
     return statuses
 
 

@@ -157,18 +157,17 @@ def is_compute_host(host: Host) -> bool:
 
 def has_writable_database(host: Host) -> bool:
     """Return whether the database on a host was asked, and can be written to."""
-    if host.examination is None or any(
-        unread.what == "the state of database" for unread in host.unread
-    ):
+    if host.examination is None:
         return False
-    is_read_only = any(
-        report.kind == How.READ_ONLY for report in host.examination.reports
-    )
-    runs = any(
+    if "the state of database" in {unread.what for unread in host.unread}:
+        return False
+    reported = {report.kind for report in host.examination.reports}
+    if How.READ_ONLY in reported:
+        return False
+    return any(
         (service.component, service.state) == ("database", RUNNING)
         for service in services_of(host)
     )
-    return runs and not is_read_only
 
 
 def ceph(case: Case) -> list[Symptom]:
@@ -186,11 +185,9 @@ def ceph(case: Case) -> list[Symptom]:
 def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
     osds: Mapping[str, bool] = facts.get("osds") or {}
     down = tuple(sorted(number for number, is_up in osds.items() if not is_up))
-    return (
-        [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)]
-        if down
-        else []
-    )
+    if not down:
+        return []
+    return [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)]
 
 
 def checks_before(case: Case, host: Host) -> set[str]:

@@ -56,12 +56,19 @@ def halted_state(host: Host) -> tuple[str, str] | None:
     """Return the state of a host's domain, and the reason for it, if it was not meant to be in it."""
     domain: Mapping[str, Any] = host.facts.get("domain") or {}
     state: Mapping[str, Any] = domain.get("state") or {}
-    name, reason = state.get("name") or "", state.get("reason") or ""
-    is_paused = name == "paused" and reason in HALTING
-    is_off = name == "shut off" and reason in ENDING
-    if is_paused or is_off or name == "crashed":
+    name = state.get("name") or ""
+    reason = state.get("reason") or ""
+    if is_halted(name, reason):
         return name, reason
     return None
+
+
+def is_halted(state: str, reason: str) -> bool:
+    if state == "paused":
+        return reason in HALTING
+    if state == "shut off":
+        return reason in ENDING
+    return state == "crashed"
 
 
 def lacks_what_is_configured(host: Host) -> bool:

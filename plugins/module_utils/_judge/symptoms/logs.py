@@ -74,11 +74,11 @@ def telling(
     Without such an error all warnings of the run count: there is nothing else that reports how it failed.
     """
     failures = [error.at for error in logged if error.is_of_run]
+    if not failures:
+        return list(logged)
 
     def is_near(error: LoggedError) -> bool:
-        return not failures or any(
-            0 <= at - error.at <= weights.warned_s for at in failures
-        )
+        return any(0 <= at - error.at <= weights.warned_s for at in failures)
 
     return [
         error for error in logged if not error.is_warning or is_near(error)
@@ -87,11 +87,10 @@ def telling(
 
 def is_informative(error: LoggedError, weights: Weights) -> bool:
     # That no host passed the filters of a scheduler is no failure of its own.
-    if (
-        error.filters
-        or error.insufficient
-        or any(word in (error.exception or "") for word in AFTERWARDS)
-    ):
+    if error.filters or error.insufficient:
+        return False
+    exception = error.exception or ""
+    if any(word in exception for word in AFTERWARDS):
         return False
     return unusual(error, weights) >= weights.least_unusual
 
@@ -132,7 +131,9 @@ def raised_by(
 
 def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
     """Return whether two errors of the run are of one exception, which the other one logged right before."""
-    if not (error.exception and other.exception and other.own and error.own):
+    if not other.own or not error.own:
+        return False
+    if not other.exception or not error.exception:
         return False
     if other.exception_class != error.exception_class:
         return False
@@ -201,9 +202,9 @@ def module_of(name: str | None) -> str:
 def databases_of(error: LoggedError, component: str) -> list[str]:
     """Return the servers of OVSDB that an error names, or else those that its service depends on."""
     named = [name for name in error.mentions if name in OVSDB_SERVERS]
-    return named or [
-        name for name in depends_on(component) if name in OVSDB_SERVERS
-    ]
+    if named:
+        return named
+    return [name for name in depends_on(component) if name in OVSDB_SERVERS]
 
 
 def peers_of(error: LoggedError, component: str) -> list[str]:
@@ -213,11 +214,12 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
         return ["rabbitmq"]
     if error.peer:
         return without(component, [error.peer])
-    if OVSDB_LIBRARY in (
+    modules = (
         module_of(error.raised_in),
         module_of(error.exception),
         module_of(error.logger),
-    ):
+    )
+    if OVSDB_LIBRARY in modules:
         return without(component, databases_of(error, component))
     if TIMED_OUT in exception:
         return answering(component)
@@ -225,7 +227,9 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     if library and library != component:
         return [library]
     meant = without(component, meant_by_exception(exception))
-    return meant or peers_by_words(error, component)
+    if meant:
+        return meant
+    return peers_by_words(error, component)
 
 
 def without(component: str, peers: Iterable[str]) -> list[str]:
@@ -247,12 +251,12 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     # Its own code went wrong, whatever the line speaks of.
     if module == own_project and error.how is None and not about_value:
         return []
+    named = [*error.mentions, *mentioned_in(error.logger)]
     # A value that cannot be used is as much the sender's as that of the module which has read it.
-    reader = mentioned_in(error.raised_in or "") if about_value else []
-    named = dict.fromkeys(
-        [*error.mentions, *mentioned_in(error.logger), *reader]
-    )
-    return [peer for peer in named if project_of(peer) != own_project]
+    if about_value:
+        named += mentioned_in(error.raised_in or "")
+    peers = dict.fromkeys(named)
+    return [peer for peer in peers if project_of(peer) != own_project]
 
 
 def is_out_of_room(case: Case) -> bool:

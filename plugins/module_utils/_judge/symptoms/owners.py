@@ -56,7 +56,8 @@ def readers_of(file: ChangedFile, host: Host) -> list[str]:
         for service in services_of(host)
         if service.for_s is not None and service.for_s <= file.ago_s
     ]
-    return sorted(set(owners) & set(names_of(started))) or owners
+    readers = set(owners).intersection(names_of(started))
+    return sorted(readers) or owners
 
 
 def components_of(path: str, host: Host) -> list[str]:
@@ -111,7 +112,9 @@ def names_of(services: Sequence[Service]) -> list[str]:
 def is_of_unit(unit: str, configured: str) -> bool:
     """Return whether a unit has the configuration of a unit, or of the template that it was made from."""
     template, at, _suffix = configured.partition("@.")
-    return unit.startswith(f"{template}@") if at else unit == configured
+    if at:
+        return unit.startswith(f"{template}@")
+    return unit == configured
 
 
 def words_of(service: Service) -> set[str]:
@@ -129,12 +132,18 @@ def components_that_run(
     def is_it(name: str) -> bool:
         return program in (name, name[:known_length])
 
-    services = services_of(host)
     known = {component for name, component in PROGRAMS.items() if is_it(name)}
+    if known:
+        return sorted(known)
+    services = services_of(host)
     own = {service.component for service in services if is_it(service.program)}
+    if own:
+        return sorted(own)
     starting = {
         service.component
         for service in services
         if any(map(is_it, entry_of(service.component).starts))
     }
-    return sorted(known or own or starting) or [program]
+    if starting:
+        return sorted(starting)
+    return [program]

@@ -61,20 +61,22 @@ def is_misplaced(case: Case, entry: Reach) -> bool:
     Behind an address that no host of the inventory has, such as that of a balancer, anything may be; behind a name
     that nobody knows there is nothing.
     """
-    units = [
-        (host.host, unit)
-        for host, unit in case.services
-        if unit.component == entry.component
-    ]
-    running = {host for host, unit in units if unit.state == RUNNING}
+    installed: set[str] = set()
+    running: set[str] = set()
+    for host, unit in case.services:
+        if unit.component != entry.component:
+            continue
+        installed.add(host.host)
+        if unit.state == RUNNING:
+            running.add(host.host)
     if not running:
         return False
     named = case.addresses.get(entry.address)
     if named is None:
         return entry.how == UNRESOLVED
-    if named not in running:
-        return named not in {host for host, _unit in units}
-    return is_on_other_port(case, named, entry)
+    if named in running:
+        return is_on_other_port(case, named, entry)
+    return named not in installed
 
 
 def is_on_other_port(case: Case, host: str, entry: Reach) -> bool:
@@ -204,7 +206,8 @@ def clients(
     here = {service.component for service in services_of(host)}
     dependent = sorted(name for name in here if peer in depends_on(name))
     # The configuration of the peer itself, such as Ceph's, is that of all its clients.
-    if {CATALOGUE, project_of(peer)} & set(named_by):
+    names_of_all = {CATALOGUE, project_of(peer)}
+    if names_of_all.intersection(named_by):
         return list(dependent)
     return [name for name in dependent if project_of(name) in named_by]
 
@@ -216,12 +219,14 @@ def is_reached_elsewhere(case: Case, here: Host, entry: Reach) -> bool:
     """
     others: list[Reach] = []
     for host in case.record.hosts:
-        if host is not here:
-            others += [
-                other for other in probed(host) if is_same_place(other, entry)
-            ]
+        if host is here:
+            continue
+        others += [
+            other for other in probed(host) if is_same_place(other, entry)
+        ]
     at_port = [other for other in others if other.port == entry.port]
-    return any(other.how == OPEN for other in at_port or others)
+    telling = at_port or others
+    return any(other.how == OPEN for other in telling)
 
 
 def is_same_place(one: Reach, other: Reach) -> bool:

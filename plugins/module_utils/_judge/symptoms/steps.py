@@ -60,7 +60,9 @@ def workers(case: Case) -> list[Symptom]:
 def responsible_for(step: Step, done: set[str]) -> str | None:
     """Return the component that is responsible for a step; its receiver, if that component did its part."""
     responsible = step.responsible or step.source
-    return receiver_of(step, done) if responsible in done else responsible
+    if responsible in done:
+        return receiver_of(step, done)
+    return responsible
 
 
 def receiver_of(step: Step, done: set[str]) -> str | None:

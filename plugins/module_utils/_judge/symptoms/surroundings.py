@@ -194,21 +194,23 @@ def similar_hosts(case: Case, host: Host) -> list[Host]:
 
 def wires_of(host: Host) -> list[NetworkLink]:
     """Return the links of a host that carry packets to others."""
-    if host.stores is None or host.stores.links is None:
+    stores = host.stores
+    if stores is None or stores.links is None:
         return []
     own: set[str] = set()
-    if host.stores.switch:
+    if stores.switch:
         own = {
             interface.name
-            for interface in host.stores.switch.interfaces
+            for interface in stores.switch.interfaces
             if interface.kind == OWN_INTERFACE
         }
-    wires = [
-        link
-        for link in host.stores.links
-        if not link.name.startswith(NO_WIRES)
-    ]
-    return [link for link in wires if link.name not in own]
+    wires = []
+    for link in stores.links:
+        if link.name.startswith(NO_WIRES):
+            continue
+        if link.name not in own:
+            wires.append(link)
+    return wires
 
 
 def usual_mtu(name: str, hosts: Sequence[Host]) -> int | None:
@@ -219,17 +221,24 @@ def usual_mtu(name: str, hosts: Sequence[Host]) -> int | None:
     if not sizes:
         return None
     size, number = Counter(sizes).most_common(1)[0]
-    return size if number > len(sizes) - number else None
+    others = len(sizes) - number
+    if number <= others:
+        return None
+    return size
 
 
 def needed_on(case: Case, host: Host, link: NetworkLink) -> int:
     """Return the MTU that a link of a host needs for the networks of the instance; 0 if it carries none of them."""
+    instance = case.record.instance
+    if instance is None:
+        return 0
     needed = 0
-    for network in (
-        case.record.instance.networks if case.record.instance else ()
-    ):
-        if network.mtu and network.kind and carries(host, link, network.kind):
-            needed = max(needed, network.mtu + overhead(case, network.kind))
+    for network in instance.networks:
+        if not network.mtu or not network.kind:
+            continue
+        if carries(host, link, network.kind):
+            whole = network.mtu + overhead(case, network.kind)
+            needed = max(needed, whole)
     return needed
 
 
@@ -252,9 +261,9 @@ def tunnel_ends(host: Host) -> set[str]:
     if switch is None:
         return set()
     ends = {one.local for one in switch.interfaces if one.local}
-    return ends | set(
-        filter(None, switch.settings.get("ovn-encap-ip", "").split(","))
-    )
+    configured = switch.settings.get("ovn-encap-ip", "")
+    ends.update(filter(None, configured.split(",")))
+    return ends
 
 
 def overhead(case: Case, kind: str) -> int:
