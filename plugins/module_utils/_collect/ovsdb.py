@@ -50,7 +50,9 @@ def plain(value: Any) -> Any:
         return dict(content)
     if kind == "set":
         return [plain(item) for item in content]
-    return content if kind == "uuid" else value
+    if kind == "uuid":
+        return content
+    return value
 
 
 def number(value: Any) -> int | None:

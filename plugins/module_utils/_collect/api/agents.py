@@ -115,7 +115,9 @@ def physical_networks(
 
 def tunnels_of(configurations: Mapping[str, Any]) -> Optional[tuple[str, ...]]:
     kinds = configurations.get("tunnel_types")
-    return tuple(map(str, kinds)) if isinstance(kinds, list) else None
+    if not isinstance(kinds, list):
+        return None
+    return tuple(map(str, kinds))
 
 
 def of_service(service: ServiceAnswer) -> Agent:

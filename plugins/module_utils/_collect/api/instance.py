@@ -121,12 +121,10 @@ def boot_of(server: BootAnswer) -> OtherBoot:
     For some seconds after its end it may still cause events.
     """
     if server.terminated or server.status in ("DELETED", "ERROR"):
-        return OtherBoot(
-            server.created, server.terminated or server.updated, WINDING_UP
-        )
-    return OtherBoot(
-        server.created, server.launched, SETTLING if server.launched else None
-    )
+        ended = server.terminated or server.updated
+        return OtherBoot(server.created, ended, WINDING_UP)
+    settling = SETTLING if server.launched else None
+    return OtherBoot(server.created, server.launched, settling)
 
 
 def claims(admin: Any, server: Server) -> Claims:

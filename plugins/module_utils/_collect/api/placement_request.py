@@ -206,11 +206,12 @@ def aggregates_of(
     """Return the ids of the aggregates that make an availability zone; none for the zone of all other hosts."""
     if zone is None:
         return []
-    return [
-        found.uuid
-        for found in aggregates
-        if found.uuid and (found.metadata or {}).get(ZONE) == zone
-    ]
+    ids = []
+    for found in aggregates:
+        metadata = found.metadata or {}
+        if found.uuid and metadata.get(ZONE) == zone:
+            ids.append(found.uuid)
+    return ids
 
 
 def questions(

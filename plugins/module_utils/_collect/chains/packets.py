@@ -98,7 +98,9 @@ def leaving(path: GuestPath) -> list[Packet]:
         if path.is_routed
         else [path.target.mac]
     )
-    return between(path, TO_GUEST, path.source.mac, hops[0]) if hops else []
+    if not hops:
+        return []
+    return between(path, TO_GUEST, path.source.mac, hops[0])
 
 
 def arriving(path: GuestPath) -> list[Packet]:
@@ -108,7 +110,9 @@ def arriving(path: GuestPath) -> list[Packet]:
         if path.is_routed
         else [path.source.mac]
     )
-    return between(path, FROM_GUEST, hops[0], path.target.mac) if hops else []
+    if not hops:
+        return []
+    return between(path, FROM_GUEST, hops[0], path.target.mac)
 
 
 def between(

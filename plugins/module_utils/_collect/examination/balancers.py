@@ -78,12 +78,17 @@ def is_down(row: Mapping[str, str]) -> bool:
 
 def back_end_of(row: Mapping[str, str]) -> BackEnd:
     address, _colon, port = (row.get("addr") or "").rpartition(":")
-    server = None if row["svname"] == ALL else row["svname"]
+    server: str | None = row["svname"]
+    if server == ALL:
+        server = None
     check = row.get("last_chk") or row.get("check_status") or "no check"
+    number = None
+    if port.isdigit():
+        number = int(port)
     return BackEnd(
         row["pxname"],
         server,
         check,
         address.strip("[]") or None,
-        int(port) if port.isdigit() else None,
+        number,
     )

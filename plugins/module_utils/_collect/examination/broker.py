@@ -86,12 +86,13 @@ def accounts_in(options: Iterable[Option]) -> set[Account]:
     """Return the accounts that the settings of services name."""
     accounts = set()
     for option in options:
-        match = (
-            URL.match(option.value) if option.name == "transport_url" else None
-        )
+        if option.name != "transport_url":
+            continue
+        match = URL.match(option.value)
         if match:
+            user = unquote(match["user"])
             vhost = unquote(match["vhost"] or "") or DEFAULT_VHOST
-            accounts.add(Account(unquote(match["user"]), vhost))
+            accounts.add(Account(user, vhost))
     return accounts
 
 

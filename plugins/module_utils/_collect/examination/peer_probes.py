@@ -281,9 +281,10 @@ def meaning(answer: bytes, spoken: str) -> str:
     """Return what the first bytes of an answer mean."""
     if not answer:
         return "closed"
-    status = SERVER_ERROR.match(answer) if spoken == "http" else None
-    if status:
-        return f"status {status[1].decode()}"
+    if spoken == "http":
+        status = SERVER_ERROR.match(answer)
+        if status:
+            return f"status {status[1].decode()}"
     # An error of a database instead of its greeting: a number, and then the reason.
     if spoken == "mysql" and answer[4:5] == b"\xff":
         return f"error {int.from_bytes(answer[5:7], 'little')}"

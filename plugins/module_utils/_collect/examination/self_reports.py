@@ -52,10 +52,11 @@ def broker(host: Host) -> list[OwnReport]:
 def name_of(alarm: Any) -> str:
     """Return memory_alarm, or the resource of an alarm that is described as a whole."""
     if isinstance(alarm, dict):
-        return str(
-            alarm.get("resource") or alarm.get("type") or "resource_limit"
-        )
-    return " ".join(map(str, alarm)) if isinstance(alarm, list) else str(alarm)
+        name = alarm.get("resource") or alarm.get("type") or "resource_limit"
+        return str(name)
+    if isinstance(alarm, list):
+        return " ".join(map(str, alarm))
+    return str(alarm)
 
 
 def database(host: Host) -> list[OwnReport]:

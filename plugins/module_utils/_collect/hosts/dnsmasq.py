@@ -136,7 +136,8 @@ def parse_hosts(text: str) -> list[DhcpReservation]:
         addresses = [
             word.strip("[]") for word in words if ADDRESS.fullmatch(word)
         ]
-        hosts.append(DhcpReservation(mac, addresses[0] if addresses else None))
+        first = addresses[0] if addresses else None
+        hosts.append(DhcpReservation(mac, first))
     return hosts
 
 

@@ -96,7 +96,9 @@ def required(element: ET.Element, path: str) -> ET.Element:
 
 def attribute(element: ET.Element, path: str, name: str) -> str | None:
     child = element.find(path)
-    return None if child is None else child.get(name)
+    if child is None:
+        return None
+    return child.get(name)
 
 
 def parse_disk(disk: ET.Element) -> Disk:
@@ -165,10 +167,14 @@ def started_at(host: Host, number: int) -> float:
 
 
 def connections_of(host: Host, number: int) -> tuple[str, ...]:
-    lines = host.ask(
+    output = host.ask(
         "libvirt", "ss", "--no-header", "--tcp", "--numeric", "--processes"
-    ).splitlines()
-    matches = map(
-        PEER.match, (line for line in lines if f"pid={number}," in line)
     )
-    return tuple(sorted({match.group("peer") for match in matches if match}))
+    peers = set()
+    for line in output.splitlines():
+        if f"pid={number}," not in line:
+            continue
+        match = PEER.match(line)
+        if match:
+            peers.add(match.group("peer"))
+    return tuple(sorted(peers))

@@ -189,9 +189,10 @@ def state_of_inactive(unit: Unit, waits: bool) -> str | None:
 
 def changed_at(unit: Unit, state: str) -> float:
     """Return when a unit came into its state, in seconds since the host's start. A reload of it changes nothing."""
-    changed = int(unit.get("StateChangeTimestampMonotonic") or 0)
+    microseconds = int(unit.get("StateChangeTimestampMonotonic") or 0)
     started = int(unit.get("ActiveEnterTimestampMonotonic") or 0)
-    microseconds = started if state == WELL and started else changed
+    if state == WELL and started:
+        microseconds = started
     return microseconds / 1e6
 
 

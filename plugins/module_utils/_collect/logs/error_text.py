@@ -148,7 +148,9 @@ def how_of(text: str) -> How | None:
         if pattern.search(text):
             return how
     # A value that cannot be used was an answer.
-    return How.ERROR if first_match(BAD_VALUES, text) else None
+    if not first_match(BAD_VALUES, text):
+        return None
+    return How.ERROR
 
 
 def is_on_own_host(text: str) -> bool:

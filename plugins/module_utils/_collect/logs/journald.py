@@ -60,7 +60,9 @@ def read(
     writers = {
         name: field for name, field in fields.items() if name in values[field]
     }
-    return entries_of(host, writers, texts, since, until) if writers else {}
+    if not writers:
+        return {}
+    return entries_of(host, writers, texts, since, until)
 
 
 def entries_of(

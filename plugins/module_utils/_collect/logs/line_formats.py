@@ -364,13 +364,17 @@ def filters_in(message: str) -> tuple[FilterResult, ...]:
 def insufficient_in(message: str) -> str | None:
     """Return what a host does not have enough of for an instance, in Nova's words."""
     found = INSUFFICIENT.search(message)
-    return found["reasons"].rstrip(" .") if found else None
+    if not found:
+        return None
+    return found["reasons"].rstrip(" .")
 
 
 def module_in(line: str) -> str | None:
     """Return the module of the frame that a line of a traceback is about."""
     frame = FRAME.search(line)
-    return frame.group("path").replace("/", ".") if frame else None
+    if not frame:
+        return None
+    return frame.group("path").replace("/", ".")
 
 
 def uwsgi(line: str, near: float, zone: float) -> Line | None:
@@ -502,7 +506,9 @@ def yearless(text: str, near: float, zone: float) -> float | None:
             )
         except ValueError:
             continue  # the 29th of February of another year
-    return min(times, key=lambda at: abs(at - near)) if times else None
+    if not times:
+        return None
+    return min(times, key=lambda at: abs(at - near))
 
 
 def spelled(text: str, zone: float) -> float:

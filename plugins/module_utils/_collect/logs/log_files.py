@@ -83,12 +83,16 @@ def root_of(pattern: str) -> str:
 def service_of(path: str, writers: Iterable[Writer]) -> str | None:
     for writer in writers:
         for pattern in writer.files or ():
-            # A rotated file has a number or a date behind its name.
-            if fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(
-                path, pattern + "[.-]*"
-            ):
+            if is_file_of(path, pattern):
                 return writer.service
     return None
+
+
+def is_file_of(path: str, pattern: str) -> bool:
+    if fnmatch.fnmatchcase(path, pattern):
+        return True
+    # A rotated file has a number or a date behind its name.
+    return fnmatch.fnmatchcase(path, pattern + "[.-]*")
 
 
 def holes_in(host: Host, paths: Iterable[str]) -> dict[str, int]:

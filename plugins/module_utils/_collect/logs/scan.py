@@ -168,7 +168,9 @@ class Scan:
         in_utc = self.when(last, 0)
         if here is None or in_utc is None:
             return self.zone
-        return self.zone if abs(here - changed) <= abs(in_utc - changed) else 0
+        if abs(here - changed) <= abs(in_utc - changed):
+            return self.zone
+        return 0
 
     def when(self, lines: Iterable[str], zone: float) -> float | None:
         """Return the time of the first line that has one."""

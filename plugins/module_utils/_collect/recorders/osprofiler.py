@@ -89,7 +89,9 @@ def read(report: Mapping[str, Any]) -> list[Span]:
 
 def timed(report: Mapping[str, Any]) -> Iterator[Span]:
     for info, parent in walk(report.get("children") or []):
-        span = None if info["name"] in PASSED else span_of(info, parent)
+        if info["name"] in PASSED:
+            continue
+        span = span_of(info, parent)
         if span:
             yield span
 

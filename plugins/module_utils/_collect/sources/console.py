@@ -106,7 +106,9 @@ def usable(steps: list[Any], longest: float) -> dict[str, dict[str, Any]]:
 def status_in(step: dict[str, Any]) -> int | None:
     """Return the status of the answer that the guest got, if the step has one."""
     status = step.get("http_status")
-    return status if isinstance(status, int) else None
+    if not isinstance(status, int):
+        return None
+    return status
 
 
 def zero_ranges(

@@ -67,10 +67,12 @@ def times_of(logged: JsonObject) -> tuple[float, float | None]:
     at: float = logged["at"]
     seconds = logged.get("seconds")
     if logged["kind"] == "http" and seconds is not None:
-        return (
-            (at, at + seconds) if logged.get("began") else (at - seconds, at)
-        )
-    return (at - float(seconds), at) if seconds else (at, None)
+        if logged.get("began"):
+            return at, at + seconds
+        return at - seconds, at
+    if seconds:
+        return at - float(seconds), at
+    return at, None
 
 
 def to_see(

@@ -19,10 +19,10 @@ from .source import Context, JsonObject, Rule, Source
 def events(run: Context, reads: JsonObject) -> list[Event]:
     found: list[Event] = []
     for host, read in reads.items():
-        found += [
-            from_message(kept, host, run.hosts)
-            for kept in (read or {}).get("events") or []
-        ]
+        if not read:
+            continue
+        kept = read.get("events") or []
+        found += [from_message(message, host, run.hosts) for message in kept]
     return found
 
 

@@ -28,7 +28,9 @@ def events(run: Context, reads: JsonObject) -> list[Event]:
     names = run.record.hosts_by_name
     found: list[Event] = []
     for read_on, read in reads.items():
-        for span in (read or {}).get("spans") or []:
+        if not read:
+            continue
+        for span in read.get("spans") or []:
             host = names.get(span["host"], span["host"] or read_on)
             found.append(from_span(span, trace, host))
     return found
@@ -55,13 +57,11 @@ def from_span(span: JsonObject, trace: str, host: str) -> Event:
 
 
 def text_of(span: JsonObject) -> str:
-    asked_by = (
-        f", asked by {span['caller']}"
-        if span["kind"] == "http" and span["caller"]
-        else ""
-    )
     details = filter(None, (span.get(name) for name in FIELDS))
-    return " ".join([span["name"] or "span", *details]) + asked_by
+    text = " ".join([span["name"] or "span", *details])
+    if span["kind"] == "http" and span["caller"]:
+        return f"{text}, asked by {span['caller']}"
+    return text
 
 
 def to_see(
