@@ -78,7 +78,8 @@ def failed_checks(hosts: Iterable[Host]) -> Iterator[str]:
     """Yield the checks of Ceph that a host reported as not passed."""
     for host in hosts:
         facts = host.facts.get("ceph") or {}
-        yield from (facts.get("health") or {}).get("checks") or ()
+        health = facts.get("health") or {}
+        yield from health.get("checks") or ()
 
 
 def errors_in(path: str, names: LogNames) -> tuple[ErrorKind, ...] | None:

@@ -79,8 +79,9 @@ def is_of_boot(lines: Sequence[Line], request: str) -> bool:
     Then Nova worked on a server for it.
     """
     own = [line for line in lines if line.own_request == request]
-    has_answer = any(line.exchange for line in own)
-    return not has_answer and any(line.servers for line in own)
+    if any(line.exchange for line in own):
+        return False
+    return any(line.servers for line in own)
 
 
 def whole(

@@ -63,9 +63,9 @@ def makers_of(by_id: LinesById) -> dict[str, str]:
         for line in lines:
             for maker in others_in(line.requests[:-1], name, by_id):
                 makers[name] = maker
-            for made in others_in(
-                line.names if line.failed else (), name, by_id
-            ):
+            if not line.failed:
+                continue
+            for made in others_in(line.names, name, by_id):
                 makers.setdefault(made, name)
     return makers
 

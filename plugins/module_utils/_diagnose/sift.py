@@ -101,7 +101,9 @@ def opened(path: str) -> Any:
         raw.close()
         raise OSError(None, "it is not a regular file")
     opener = OPENERS.get(os.path.splitext(path)[1])
-    return opener(raw) if opener else holes.opened(raw)
+    if opener:
+        return opener(raw)
+    return holes.opened(raw)
 
 
 def why_not(start: bytes, path: str) -> str | None:

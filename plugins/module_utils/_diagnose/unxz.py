@@ -69,7 +69,9 @@ class Unxz(ReadThrough):
                 break
             rest = (rest + more).lstrip(b"\0")
         self.rest = rest
-        return begun() if rest.startswith(MAGIC) else None
+        if not rest.startswith(MAGIC):
+            return None
+        return begun()
 
 
 def begun() -> lzma.LZMADecompressor:

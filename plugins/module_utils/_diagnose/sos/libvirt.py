@@ -28,9 +28,8 @@ def virsh(report: Report, words: Sequence[str]) -> str:
     if "dumpxml" in words:
         return domain(report, words[-1])
     if "domstate" in words:
-        return state(
-            report, next(word for word in words if word.count("-") == 4)
-        )
+        instance = next(word for word in words if word.count("-") == 4)
+        return state(report, instance)
     raise absent("virsh")
 
 
@@ -50,12 +49,14 @@ def domain(report: Report, uuid: str) -> str:
 
 def domains(report: Report) -> Iterator[str]:
     for path in report.outputs:
-        name = path.rpartition("/")[2]
-        is_other = any(
-            fnmatch.fnmatchcase(name, pattern) for pattern in OF_OTHERS
-        )
-        if fnmatch.fnmatchcase(name, DUMP) and not is_other:
+        if is_dump(path.rpartition("/")[2]):
             yield report.printed(path)
+
+
+def is_dump(name: str) -> bool:
+    if not fnmatch.fnmatchcase(name, DUMP):
+        return False
+    return not any(fnmatch.fnmatchcase(name, other) for other in OF_OTHERS)
 
 
 def uuid_of(text: str) -> str | None:
@@ -64,7 +65,9 @@ def uuid_of(text: str) -> str | None:
         root = ET.fromstring(text)
     except (ET.ParseError, ValueError):
         return None
-    return root.findtext("uuid") if root.tag == "domain" else None
+    if root.tag != "domain":
+        return None
+    return root.findtext("uuid")
 
 
 def state(report: Report, uuid: str) -> str:

@@ -109,20 +109,27 @@ def df(report: Report, words: Sequence[str]) -> str:
         for word in words
         if word.startswith("--exclude-type=")
     ]
+    inodes = inodes_in(report, left_out)
+    lines = ["target size avail itotal iavail"]
+    printed = report.output("df_-al_*", "df_-al")
+    for row in map(BLOCKS.match, printed.splitlines()):
+        if not row or row["target"] not in inodes:
+            continue
+        target = row["target"]
+        size = int(row["size"]) * KIB
+        left = int(row["left"]) * KIB
+        lines.append(f"{target} {size} {left} {inodes[target]}")
+    return "\n".join(lines)
+
+
+def inodes_in(report: Report, left_out: Sequence[str]) -> dict[str, str]:
+    """Return all inodes and those left of each file system, but for those of some types."""
     inodes = {}
-    for row in map(INODES.match, report.output("df_-ali*").splitlines()):
+    printed = report.output("df_-ali*")
+    for row in map(INODES.match, printed.splitlines()):
         if row and row["kind"] not in left_out:
             inodes[row["target"]] = f"{row['all']} {row['left']}"
-    lines = ["target size avail itotal iavail"]
-    for row in map(
-        BLOCKS.match, report.output("df_-al_*", "df_-al").splitlines()
-    ):
-        if row and row["target"] in inodes:
-            size, left = int(row["size"]) * KIB, int(row["left"]) * KIB
-            lines.append(
-                f"{row['target']} {size} {left} {inodes[row['target']]}"
-            )
-    return "\n".join(lines)
+    return inodes
 
 
 def journalctl(report: Report, words: Sequence[str]) -> str:

@@ -47,7 +47,9 @@ def value_of(text: str) -> Any:
         return ["map", [list(pair) for pair in zip(words[::2], words[1::2])]]
     # A text without quotation marks has no such characters, but an old version may print it so.
     rest = "".join(other for _kind, other in tokens)
-    return text.strip() if rest else atom(kind, token)
+    if rest:
+        return text.strip()
+    return atom(kind, token)
 
 
 def tokens_in(text: str) -> Iterator[tuple[str, str]]:

@@ -71,7 +71,9 @@ class Report:
             content = json.loads(self.copy_of(MANIFEST) or "{}")
         except ValueError:
             return {}
-        return content if isinstance(content, dict) else {}
+        if not isinstance(content, dict):
+            return {}
+        return content
 
     @cached_property
     def commands(self) -> list[Mapping[str, Any]]:
@@ -170,9 +172,9 @@ def dig(tree: Any, *names: str) -> Mapping[str, Any]:
 
 def dig_list(tree: Any, name: str) -> list[Mapping[str, Any]]:
     """Return the mappings in a list of a mapping."""
-    entries = tree.get(name) if isinstance(tree, dict) else None
-    return (
-        [entry for entry in entries if isinstance(entry, dict)]
-        if isinstance(entries, list)
-        else []
-    )
+    if not isinstance(tree, dict):
+        return []
+    entries = tree.get(name)
+    if not isinstance(entries, list):
+        return []
+    return [entry for entry in entries if isinstance(entry, dict)]
