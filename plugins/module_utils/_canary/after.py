@@ -120,14 +120,15 @@ def last_of(runs: str, found: Sequence[RunDigest] | None) -> str:
 def metrics_of_slices(runs: str, sweeps: Iterable[Sweep]) -> str | None:
     """Return the metrics of the last sweep of each slice: so a host keeps its metrics until its next turn."""
     found = [(sweep, list(runs_of(runs, sweep))) for sweep in sweeps]
+    if not found:
+        return None
     # Where the cloud has got a host more, the others move on to other slices: the last run of a host counts.
     latest = latest_runs(chain.from_iterable(pairs for _sweep, pairs in found))
     current = []
     for sweep, pairs in found:
-        current.append(
-            (sweep, [pair for pair in pairs if latest[pair[0]] is pair[1]])
-        )
-    return metrics_of_sweeps(current) if current else None
+        newest = [pair for pair in pairs if latest[pair[0]] is pair[1]]
+        current.append((sweep, newest))
+    return metrics_of_sweeps(current)
 
 
 def latest_runs(pairs: Iterable[TargetRun]) -> dict[str, Record]:

@@ -204,10 +204,13 @@ def judge(test: LoadTest, stopped: Sequence[str]) -> LoadVerdict:
 
 def result_of(test: LoadTest) -> Result:
     """Return the worst result. An instance that was not begun is incomplete."""
-    results = {run.result for run in test.runs}
-    if exceeded(test) or Result.FAIL in results:
+    if exceeded(test):
         return Result.FAIL
-    return Result.INCOMPLETE if Result.INCOMPLETE in results else Result.PASS
+    results = {run.result for run in test.runs}
+    for worst in (Result.FAIL, Result.INCOMPLETE):
+        if worst in results:
+            return worst
+    return Result.PASS
 
 
 def exceeded(test: LoadTest) -> list[str]:
@@ -222,7 +225,9 @@ def about_cause(cause: LoadCause) -> str:
 
 def about_limits(test: LoadTest) -> list[str]:
     texts = exceeded(test)
-    return [f"Limits exceeded: {'; '.join(texts)}."] if texts else []
+    if not texts:
+        return []
+    return [f"Limits exceeded: {'; '.join(texts)}."]
 
 
 def count(keys: Sequence[str]) -> str:

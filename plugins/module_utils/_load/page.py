@@ -168,7 +168,9 @@ def largest(levels: Sequence[LoadLevel]) -> list[str]:
         for name, seconds in level.components.items():
             most[name] = max(seconds, most.get(name, 0.0))
     names = sorted(sorted(most), key=lambda name: -most[name])
-    return [*names[: COLOURS - 1], OTHERS] if len(names) > COLOURS else names
+    if len(names) > COLOURS:
+        return [*names[: COLOURS - 1], OTHERS]
+    return names
 
 
 def parts_of(

@@ -61,15 +61,16 @@ class Path:
     """
 
     def __init__(self, flow: FollowedFlow) -> None:
-        self.steps = {step.id: step for step in flow.steps}
-        self.begins = {
-            step.id: step.at for step in flow.steps if step.at is not None
-        }
-        self.ends = {
-            step.id: step.end
-            for step in flow.steps
-            if step.end is not None and step.at is not None
-        }
+        self.steps: dict[str, Step] = {}
+        self.begins: dict[str, float] = {}
+        self.ends: dict[str, float] = {}
+        for step in flow.steps:
+            self.steps[step.id] = step
+            if step.at is None:
+                continue
+            self.begins[step.id] = step.at
+            if step.end is not None:
+                self.ends[step.id] = step.end
 
     def parts(self) -> list[Part]:
         """Return the parts of the path, the first one first. Together they are the whole time of the flow."""
@@ -147,16 +148,20 @@ def parts_of(record: Record) -> Iterator[Part]:
 
     What the run does in one flow is no time of its own in the others.
     """
-    paths = list(
-        filter(
-            None, (Path(flow).parts() for flow in record.flows if flow.judged)
-        )
-    )
+    paths = judged_paths(record)
     spans = [(path[0].began, path[-1].ended) for path in paths]
     for path, own in zip(paths, spans):
         others = [span for span in spans if span != own]
         for part in path:
-            yield without(part, others) if part.component == CLIENT else part
+            if part.component == CLIENT:
+                yield without(part, others)
+            else:
+                yield part
+
+
+def judged_paths(record: Record) -> list[list[Part]]:
+    paths = [Path(flow).parts() for flow in record.flows if flow.judged]
+    return [path for path in paths if path]
 
 
 def without(part: Part, spans: Sequence[Span]) -> Part:
@@ -181,9 +186,8 @@ def breakdown_of(record: Record) -> Breakdown | None:
     polling = sum(wait.resolution_s or 0.0 for wait in waits)
     queued = sum(part.seconds for part in parts if part.kind is Kind.QUEUE)
     whole = sum(part.seconds for part in parts)
-    return Breakdown(
-        queue=queued, work=max(0.0, whole - queued - polling), polling=polling
-    )
+    work = max(0.0, whole - queued - polling)
+    return Breakdown(queue=queued, work=work, polling=polling)
 
 
 def by_component(record: Record) -> dict[str, float]:

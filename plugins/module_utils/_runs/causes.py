@@ -86,9 +86,7 @@ def how_of(record: Record) -> str | None:
     connection = record.verdict.connection
     if connection and connection.how:
         return connection.how
-    errors = [
-        stage.error
-        for stage in record.stages
-        if stage.status is StageStatus.FAILED
-    ]
-    return errors[0].kind if errors and errors[0] else None
+    for stage in record.stages:
+        if stage.status is StageStatus.FAILED:
+            return stage.error.kind if stage.error else None
+    return None

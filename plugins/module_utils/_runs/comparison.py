@@ -156,9 +156,11 @@ def statuses_of(run: FinishedRun) -> dict[StageName, StageStatus]:
 def time_changes(pairs: Pairs) -> Iterator[TimeChange]:
     """Yield the stages whose times differ by more than noise, over the targets on which they worked both times."""
     for name in StageName:
-        before, now = [], []
+        before = []
+        now = []
         for earlier, later in pairs.values():
-            was, is_now = seconds_of(earlier, name), seconds_of(later, name)
+            was = seconds_of(earlier, name)
+            is_now = seconds_of(later, name)
             if was is not None and is_now is not None:
                 before.append(was)
                 now.append(is_now)
@@ -166,13 +168,10 @@ def time_changes(pairs: Pairs) -> Iterator[TimeChange]:
 
 
 def seconds_of(run: FinishedRun, name: StageName) -> float | None:
-    worked = (
-        stage
-        for stage in run.stages
-        if stage.stage is name and stage.status is StageStatus.OK
-    )
-    stage = next(worked, None)
-    return stage.duration_s if stage else None
+    for stage in run.stages:
+        if stage.stage is name and stage.status is StageStatus.OK:
+            return stage.duration_s
+    return None
 
 
 def time_change(
@@ -234,19 +233,21 @@ def place_of(group: tuple[Difference, list[str | None]]) -> tuple[str, str]:
 def changes_of_checks(pairs: Pairs) -> Iterator[tuple[Difference, str | None]]:
     """Yield what came out differently, with the reason now. Only hosts count that were checked both times."""
     for before, now in pairs.values():
-        earlier, later = checks_of(before), checks_of(now)
-        for host in later:
-            for name, was, is_now in differences(
-                earlier.get(host, later[host]), later[host]
-            ):
+        earlier = checks_of(before)
+        for host, checks in checks_of(now).items():
+            known = earlier.get(host, checks)
+            for name, was, is_now in differences(known, checks):
                 change = Difference(
-                    host,
-                    name,
-                    was.status if was else None,
-                    is_now.status if is_now else None,
+                    host, name, status_of(was), status_of(is_now)
                 )
-                if change.before is not change.now:
-                    yield change, is_now.reason if is_now else None
+                if change.before is change.now:
+                    continue
+                reason = is_now.reason if is_now else None
+                yield change, reason
+
+
+def status_of(check: Check | None) -> CheckStatus | None:
+    return check.status if check else None
 
 
 def checks_of(run: FinishedRun) -> dict[str, dict[str, Check]]:
@@ -297,19 +298,18 @@ def version_changes(
 
 def versions_in(known: Inventory) -> dict[str, str]:
     """Return each version, each thing that the runs used, and the parts of each host, by what it is."""
-    values = [
-        (f"API of {api.service}", api.max_microversion or api.version)
-        for api in known.services
-    ]
+    values: list[tuple[str, str | None]] = []
+    for api in known.services:
+        version = api.max_microversion or api.version
+        values.append((f"API of {api.service}", version))
     for tools in known.tools:
         values += programs_of(tools)
-    values += [
-        (chosen.kind.replace("_", " "), chosen.name) for chosen in known.chosen
-    ]
-    values += [
-        (f"parts of {host.host}", ", ".join(host.parts) or "none")
-        for host in known.hosts
-    ]
+    for chosen in known.chosen:
+        kind = chosen.kind.replace("_", " ")
+        values.append((kind, chosen.name))
+    for host in known.hosts:
+        parts = ", ".join(host.parts) or "none"
+        values.append((f"parts of {host.host}", parts))
     groups = grouped((what, value) for what, value in values if value)
     return {
         what: ", ".join(dict.fromkeys(texts)) for what, texts in groups.items()

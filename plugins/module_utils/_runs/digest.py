@@ -69,9 +69,12 @@ def durations(steps: Sequence[Step]) -> Iterator[tuple[Step, float]]:
     """Yield each step that was seen, with its seconds since the last of the steps that it follows."""
     ends = {step.id: step.end for step in steps if step.end is not None}
     for step in steps:
+        if step.id not in ends:
+            continue
         before = [ends[name] for name in step.follows if name in ends]
-        if step.id in ends and before:
-            yield step, rounded(max(0.0, ends[step.id] - max(before)))
+        if before:
+            seconds = ends[step.id] - max(before)
+            yield step, rounded(max(0.0, seconds))
 
 
 def facts_of(record: Record) -> dict[str, str]:

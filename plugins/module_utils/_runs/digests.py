@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,20 +64,28 @@ def read(runs: str, most: int, keep: bool = True) -> list[RunDigest]:
     lines = {**kept, **new_lines(runs, kept)}
     ordered = sorted(lines.values(), key=lambda line: line.digest.started)
     last = ordered[-max(most, MOST) :]
-    if keep and (
-        last != list(kept.values()) or any(line.text is None for line in last)
-    ):
+    if keep and not are_kept(last, kept):
         text = "".join(f"{line.written()}\n" for line in last)
         run.write_whole(os.path.join(runs, FILE), text)
     return [line.digest for line in last[-most:]]
+
+
+def are_kept(lines: Sequence[Line], kept: Mapping[str, Line]) -> bool:
+    """Return whether the file has these lines, in their order, as they would be written."""
+    if lines != list(kept.values()):
+        return False
+    return all(line.text is not None for line in lines)
 
 
 def new_lines(runs: str, kept: Mapping[str, Line]) -> dict[str, Line]:
     """Return the lines of runs that have none yet, or whose records have changed since."""
     found = {}
     for directory in run.run_directories(runs):
-        name, stamp = name_of(directory), stamp_of(directory)
-        if stamp is None or (name in kept and stamp.is_of(kept[name].digest)):
+        name = name_of(directory)
+        stamp = stamp_of(directory)
+        if stamp is None:
+            continue
+        if name in kept and stamp.is_of(kept[name].digest):
             continue
         digest = digest_in(directory, stamp)
         if digest:

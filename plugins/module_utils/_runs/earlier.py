@@ -77,11 +77,13 @@ def summarize(runs: Iterable[EarlierRun]) -> dict[str, EarlierRuns]:
     }
     for run in runs:
         for stage in run.stages:
-            if (
-                stage.status is StageStatus.OK
-                and stage.duration_s is not None
-                and stage.stage in seconds
-            ):
+            if stage.status is not StageStatus.OK or stage.duration_s is None:
+                continue
+            if stage.stage in seconds:
                 seconds[stage.stage.value].append(stage.duration_s)
-    usual = {name: usual_of(taken) for name, taken in seconds.items()}
-    return {name: found for name, found in usual.items() if found}
+    summary = {}
+    for name, taken in seconds.items():
+        usual = usual_of(taken)
+        if usual:
+            summary[name] = usual
+    return summary

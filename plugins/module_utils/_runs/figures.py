@@ -64,7 +64,9 @@ def figures_of(seconds: Iterable[float]) -> Figures | None:
 def median_of(seconds: Iterable[float]) -> float | None:
     """Return the rounded median of some durations, or None if there are none."""
     ordered = sorted(seconds)
-    return rounded(median(ordered)) if ordered else None
+    if not ordered:
+        return None
+    return rounded(median(ordered))
 
 
 def spread_of(seconds: Iterable[float | None]) -> Spread | None:

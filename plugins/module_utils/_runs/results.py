@@ -58,11 +58,12 @@ class FinishedResult:
             )
         for name, run in self.runs.items():
             reasons[name] = run.verdict.headline or run.verdict.reason
-        return {
-            name: reasons[name]
+        failed = [
+            name
             for name, result in self.verdicts.items()
             if result is not Result.PASS
-        }
+        ]
+        return {name: reasons[name] for name in failed}
 
 
 def read(path: str) -> FinishedResult:

@@ -71,7 +71,9 @@ def combine(
 def common_level(sweeps: Sequence[Sweep]) -> str | None:
     """Return the level of all sweeps; None where they differ."""
     levels = {sweep.level for sweep in sweeps}
-    return levels.pop() if len(levels) == 1 else None
+    if len(levels) != 1:
+        return None
+    return levels.pop()
 
 
 def end_of(sweep: Sweep) -> float:

@@ -45,9 +45,7 @@ def ranges(names: Sequence[str]) -> list[str]:
     parts = [NUMBERED.fullmatch(name) for name in names]
     made, start = [], 0
     while start < len(names):
-        end = start
-        while end + 1 < len(names) and follows(parts[end], parts[end + 1]):
-            end += 1
+        end = end_of_range(parts, start)
         first, last = parts[start], parts[end]
         if first and last and end > start:
             made.append(f"{first[1]}[{first[2]}-{last[2]}]{first[3]}")
@@ -57,15 +55,20 @@ def ranges(names: Sequence[str]) -> list[str]:
     return made
 
 
+def end_of_range(parts: Sequence[re.Match[str] | None], start: int) -> int:
+    end = start
+    while end + 1 < len(parts) and follows(parts[end], parts[end + 1]):
+        end += 1
+    return end
+
+
 def follows(
     earlier: re.Match[str] | None, later: re.Match[str] | None
 ) -> bool:
     """Return whether a name has the next number."""
-    if (
-        not earlier
-        or not later
-        or (earlier[1], earlier[3]) != (later[1], later[3])
-    ):
+    if not earlier or not later:
+        return False
+    if (earlier[1], earlier[3]) != (later[1], later[3]):
         return False
     same_width = len(earlier[2]) == len(later[2]) or later[2][0] != "0"
     return same_width and int(later[2]) == int(earlier[2]) + 1
@@ -212,25 +215,22 @@ def target_cases(target: Target) -> list[Case]:
     stage_failed = any(
         stage.status is StageStatus.FAILED for stage in target.stages
     )
+    failure = None
     # A failed stage has a case of its own; other failures, such as leftovers, are failures of the run.
-    beyond = target.result is not Result.PASS and not stage_failed
-    cases.append(
-        text.case(
-            "run",
-            target.duration_s or 0,
-            failure=target.reason if beyond else None,
-        )
-    )
+    if target.result is not Result.PASS and not stage_failed:
+        failure = target.reason
+    whole = text.case("run", target.duration_s or 0, failure=failure)
+    cases.append(whole)
     return [in_class(case, target.name) for case in cases]
 
 
 def stage_case(stage: TargetStage) -> Case:
-    failure = stage.reason if stage.status is StageStatus.FAILED else None
-    skipped = (
-        stage.reason or "skipped"
-        if stage.status is StageStatus.SKIPPED
-        else None
-    )
+    failure = None
+    skipped = None
+    if stage.status is StageStatus.FAILED:
+        failure = stage.reason
+    elif stage.status is StageStatus.SKIPPED:
+        skipped = stage.reason or "skipped"
     return text.case(stage.stage.value, stage.seconds or 0, failure, skipped)
 
 

@@ -30,13 +30,17 @@ def check_values(values: Values) -> None:
         message = f"a sweep can vary {', '.join(DIMENSIONS)} besides the hosts, not {', '.join(unknown)}"
         raise StageError("invalid", message)
     for option, names in values.items():
-        if not isinstance(names, list) or not all(
-            isinstance(name, str) and name for name in names
-        ):
+        if not is_list_of_names(names):
             raise StageError(
                 "invalid",
                 f"the values of {option} for the sweep are not a list of names: {names!r}",
             )
+
+
+def is_list_of_names(value: object) -> bool:
+    if not isinstance(value, list):
+        return False
+    return all(isinstance(name, str) and name for name in value)
 
 
 def check_id(sweep_id: str) -> None:
@@ -106,15 +110,20 @@ def keys_of(names: Sequence[str], room: int) -> list[str]:
     """Return a key for each name, not longer than there is room for; no two are the same."""
     keys: list[str] = []
     for number, name in enumerate(names, start=1):
-        key = whole = (
-            re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "target"
-        )
-        tails = (f"-{count}" for count in itertools.count(number))
-        while len(key) > room or key in keys:
-            tail = next(tails)
-            key = whole[: room - len(tail)].rstrip("-") + tail
-        keys.append(key)
+        words = re.sub(r"[^a-z0-9]+", "-", name.lower())
+        whole = words.strip("-") or "target"
+        keys.append(free_key(whole, number, room, keys))
     return keys
+
+
+def free_key(whole: str, number: int, room: int, taken: Sequence[str]) -> str:
+    """Return a key, with a number in the place of its end where it is too long or taken."""
+    key = whole
+    tails = (f"-{count}" for count in itertools.count(number))
+    while len(key) > room or key in taken:
+        tail = next(tails)
+        key = whole[: room - len(tail)].rstrip("-") + tail
+    return key
 
 
 # Slices
