@@ -295,9 +295,12 @@ class Cloud:
     def why_not_running(self, component: str, host: str | None) -> str | None:
         """Return the state of a component's unit on a host; None if it runs, or is not known."""
         facts = self.facts.get(host or "")
-        units = facts.services if facts else ()
-        states = [unit.state for unit in units if unit.component == component]
-        return next((state for state in states if state not in AT_WORK), None)
+        if facts is None:
+            return None
+        for unit in facts.services:
+            if unit.component == component and unit.state not in AT_WORK:
+                return unit.state
+        return None
 
     @cached_property
     def guest_steps(self) -> set[str]:

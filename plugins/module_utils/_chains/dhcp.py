@@ -120,7 +120,9 @@ def received(cloud: Cloud) -> Found:
     """Check whether what the guest sends reaches dnsmasq."""
     heard = kinds(cloud)
     applies_if(cloud.guest_asked_for_lease and not cloud.guest_has_lease)
-    return HOLDS if heard else broken(subject=ends(cloud))
+    if heard:
+        return HOLDS
+    return broken(subject=ends(cloud))
 
 
 def ends(cloud: Cloud) -> str:
@@ -160,7 +162,9 @@ def leased(cloud: Cloud) -> Found:
         cloud.is_of_others and domain.state and domain.state.name == RUNNING
     )
     leases = read(found.leases)
-    return HOLDS if leases else broken(subject=ends(cloud))
+    if leases:
+        return HOLDS
+    return broken(subject=ends(cloud))
 
 
 def carrying_host(cloud: Cloud) -> str | None:

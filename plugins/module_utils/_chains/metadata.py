@@ -140,25 +140,25 @@ def asked(cloud: Cloud) -> Found:
     proxies = proxies_on(cloud, proxy_host(cloud))
     applies_if(proxies)
     requests = [given(proxy.requests) for proxy in proxies]
-    return HOLDS if any(requests) else found_at_agent(cloud)
+    if any(requests):
+        return HOLDS
+    return found_at_agent(cloud)
 
 
 def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
     reach = cloud.host_of(proxy_host(cloud)).examined.reach
     entries = [entry for entry in reach if is_of_agent(entry)]
-    right = list(
-        chain.from_iterable(
-            facts.addresses for facts in cloud.facts.values() if has_api(facts)
-        )
-    )
+    right: list[str] = []
+    for facts in cloud.facts.values():
+        if has_api(facts):
+            right += facts.addresses
     applies_if(entries and right)
     wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
     if not wrong:
         return HOLDS
-    return found_at_agent(
-        cloud, f"{wrong[0].address}:{wrong[0].port}", right[0]
-    )
+    first = wrong[0]
+    return found_at_agent(cloud, f"{first.address}:{first.port}", right[0])
 
 
 def is_of_agent(entry: Reach) -> bool:

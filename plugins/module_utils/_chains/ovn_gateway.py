@@ -80,9 +80,8 @@ def placed(cloud: Cloud) -> Found:
     routers = list(cloud.routers.values())
     applies_if(not cloud.is_unread(cloud.database_host, "OVN's routers"))
     has_floating_ip = any(port.floating_ips for port in cloud.record.ports)
-    applies_if(
-        routers and (has_floating_ip or any(router.mac for router in routers))
-    )
+    has_mac = any(router.mac for router in routers)
+    applies_if(routers and (has_floating_ip or has_mac))
     return holds_if(any(router.gateway for router in routers), "none")
 
 

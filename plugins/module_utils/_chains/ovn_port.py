@@ -83,7 +83,9 @@ def northd_translates(cloud: Cloud) -> Found:
 def remote_of(cloud: Cloud, host: str) -> frozenset[str] | None:
     """Return the addresses of the southbound database that a host knows, in whatever order."""
     remote = cloud.switches[host].settings.get("ovn-remote")
-    return frozenset(remote.split(",")) if remote else None
+    if not remote:
+        return None
+    return frozenset(remote.split(","))
 
 
 def host_remote(cloud: Cloud) -> Found:
@@ -276,12 +278,12 @@ def is_wanted(
 ) -> bool:
     """Return whether an option has a value that Neutron gives it for the subnet and the network."""
     network = given(cloud.network)
-    gateways = [
-        subnet.gateway
-        for subnet in network.subnets
-        if subnet.cidr == options.cidr
-    ]
     if name == "router":
+        gateways = [
+            subnet.gateway
+            for subnet in network.subnets
+            if subnet.cidr == options.cidr
+        ]
         return not gateways or value in gateways
     if name == "mtu":
         return network.mtu is None or value == str(network.mtu)
@@ -400,7 +402,9 @@ def tunnels(cloud: Cloud) -> Found:
     missing = []
     for chassis in cloud.others(own):
         addresses = {one.address for one in chassis.encapsulations}
-        if addresses and addresses.isdisjoint(remotes):
+        if not addresses:
+            continue
+        if addresses.isdisjoint(remotes):
             missing.append(chassis.host)
     return holds_if(not missing, ", ".join(sorted(missing)))
 

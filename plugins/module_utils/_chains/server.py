@@ -67,7 +67,9 @@ def is_stored(disk: Disk, cloud: Cloud) -> Found:
     """Return whether Ceph has the image of a disk."""
     applies_if(cloud.is_active)
     image = given(cloud.image_of(disk))
-    return HOLDS if read(image.exists) else broken(subject=disk.source)
+    if read(image.exists):
+        return HOLDS
+    return broken(subject=disk.source)
 
 
 def is_open(disk: Disk, cloud: Cloud) -> Found:

@@ -36,8 +36,11 @@ def of_run(record: Record, reads: Reads) -> list[Event]:
 
 def context_of(record: Record, reads: Reads) -> Context:
     addresses = {}
-    for host, read in (reads.get("log") or {}).items():
-        for address in (read or {}).get("addresses") or []:
+    logs = reads.get("log") or {}
+    for host, read in logs.items():
+        if not read:
+            continue
+        for address in read.get("addresses") or []:
             addresses[address] = host
     return Context(record, keys_of(record), addresses)
 

@@ -87,7 +87,9 @@ def hides_methods(events: Iterable[Event]) -> bool:
         for event in events
         if event.source == "log" and event.get("action") in ("call", "cast")
     ]
-    return bool(sent) and not any(event.get("method") for event in sent)
+    if not sent:
+        return False
+    return not any(event.get("method") for event in sent)
 
 
 def once(events: list[Event]) -> list[Event]:

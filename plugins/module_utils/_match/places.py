@@ -108,7 +108,9 @@ def back_end_of(record: Record) -> str | None:
     present = components_of(record)
     if "neutron-l2-agent" in present:
         return "agents"
-    return "ovn" if "ovn-controller" in present else None
+    if "ovn-controller" in present:
+        return "ovn"
+    return None
 
 
 def components_of(record: Record) -> set[str]:
