@@ -220,7 +220,9 @@ def call_span(parent: str, number: int, call: Call) -> Span:
 def error_of_call(call: Call) -> str | None:
     if call.status is None:
         return "no answer"
-    return str(call.status) if call.status >= FIRST_ERROR else None
+    if call.status >= FIRST_ERROR:
+        return str(call.status)
+    return None
 
 
 def step_span(flow: str, step: Step, at: float, parent: str) -> Span:

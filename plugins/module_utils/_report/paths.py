@@ -13,6 +13,7 @@ from .._model.codec import from_json
 from .._model.details import DataplaneDetails, PathCheck
 from .._model.record import Record
 from .._model.words import CheckStatus, StageName
+from .messages.words import place_of
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,5 @@ def rows_of(record: Record) -> list[PathRow]:
 def route_of(check: PathCheck, hosts: dict[str, str | None]) -> str:
     """Return the way of a check, as first (compute1) -> second (compute2)."""
     names = [name for name in (check.source, check.target) if name]
-    return " -> ".join(
-        f"{name} ({hosts[name]})" if hosts.get(name) else name
-        for name in names
-    )
+    ends = [place_of(name, hosts.get(name)) for name in names]
+    return " -> ".join(ends)

@@ -56,7 +56,9 @@ def words(name: str) -> str:
 def doubt(*parts: float | None) -> str | None:
     """Return how far a time may be off, as the sum of those parts that are known."""
     seconds = sum(part for part in parts if part is not None)
-    return f"±{duration(seconds)}" if seconds >= LEAST_DOUBT else None
+    if seconds >= LEAST_DOUBT:
+        return f"±{duration(seconds)}"
+    return None
 
 
 def share(part: float, whole: float) -> float:
@@ -84,7 +86,8 @@ def ticks(whole: float, most: int = MOST_TICKS) -> list[tuple[float, str]]:
         size * 10**power for power, size in product(range(-3, 12), (1, 2, 5))
     )
     step = next(size for size in sizes if whole / size <= most)
-    return [
-        (share(number * step, whole), f"{number * step:g}")
-        for number in range(int(whole / step) + 1)
-    ]
+    marks = []
+    for number in range(int(whole / step) + 1):
+        at = number * step
+        marks.append((share(at, whole), f"{at:g}"))
+    return marks

@@ -86,7 +86,9 @@ def at_place(component: str | None, host: str | None, text: str) -> str:
 def percent(confidence: float) -> str:
     """Return a probability as a reader says it. Nothing is certain."""
     number = round(100 * confidence)
-    return f"{min(number, 99)} %" if number else "below 1 %"
+    if not number:
+        return "below 1 %"
+    return f"{min(number, 99)} %"
 
 
 def duration(seconds: float) -> str:

@@ -58,7 +58,9 @@ def letter_width(letter: str) -> float:
         return 0.0
     if east_asian_width(letter) in "WF":
         return 1.1
-    return 0.7 if letter.isupper() else 0.63
+    if letter.isupper():
+        return 0.7
+    return 0.63
 
 
 def text_width(text: str, size: float) -> float:
