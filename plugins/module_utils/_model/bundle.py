@@ -73,10 +73,11 @@ def is_rejection(method: Optional[str], status: Optional[int]) -> bool:
         return False
     if status >= 500:
         return True
-    is_harmless = method in LOOKING or (
-        status == 404 and method in ("DELETE", None)
-    )
-    return not is_harmless
+    if method in LOOKING:
+        return False
+    if status == 404:
+        return method not in ("DELETE", None)
+    return True
 
 
 @dataclass(frozen=True)

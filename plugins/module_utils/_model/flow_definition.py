@@ -130,8 +130,10 @@ class Flow:
         return self.base.observed_steps if self.base else self.steps
 
     def stage_of(self, step: StepDefinition) -> StageName:
-        phase = self.phases.get(step.phase or "") or Phase()
-        return phase.stage or self.stage or StageName.BOOT
+        phase = self.phases.get(step.phase or "")
+        if phase and phase.stage:
+            return phase.stage
+        return self.stage or StageName.BOOT
 
     def repeats(self, step: StepDefinition) -> bool:
         return (self.phases.get(step.phase or "") or Phase()).repeats

@@ -29,7 +29,9 @@ def parse(text: str, zone: tzinfo = timezone.utc) -> datetime:
     moment = datetime.fromisoformat(
         FRACTION.sub(lambda match: "." + (match[1] + "000000")[:6], text)
     )
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+    if moment.tzinfo:
+        return moment
+    return moment.replace(tzinfo=zone)
 
 
 def seconds_of(text: str, zone: tzinfo = timezone.utc) -> float:

@@ -101,7 +101,9 @@ def masked_leaves(value: Any) -> Any:
         }
     if isinstance(value, list):
         return [masked_leaves(inner) for inner in value]
-    return words_of(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return words_of(value)
+    return value
 
 
 class DeadlinePassed(Exception):

@@ -116,10 +116,12 @@ def is_unmistakable(secret: str) -> bool:
     A password that is a plain word, such as admin, is the name of other things, too. Letters that are written in no way
     of a word are none.
     """
-    is_word = secret.isalpha() and (
-        secret.islower() or secret.isupper() or secret.istitle()
-    )
-    return len(secret) >= SHORT and not is_word
+    if len(secret) < SHORT:
+        return False
+    if not secret.isalpha():
+        return True
+    is_word = secret.islower() or secret.isupper() or secret.istitle()
+    return not is_word
 
 
 def without_known(text: str, secrets: set[str] | None = None) -> str:
@@ -238,12 +240,11 @@ def is_passphrase(word: str) -> bool:
 def is_harmless(word: str) -> bool:
     """Return whether a long word is an id, a path or a name, and no key: in a key letters and digits have no order."""
     word = UUID.sub("", word)
-    if (
-        HEX.fullmatch(word)
-        or "+" in word
-        or word.endswith("=")
-        or is_passphrase(word)
-    ):
+    if HEX.fullmatch(word):
+        return False
+    if "+" in word or word.endswith("="):
+        return False
+    if is_passphrase(word):
         return False
     if any(map(is_disorderly, re.split(r"[/_~-]", word))):
         return False
@@ -258,4 +259,6 @@ def is_disorderly(text: str) -> bool:
         return False
     parts = PART.findall(text)
     numbers = [part for part in parts if part.isdigit()]
-    return len(numbers) > 1 or len(text) < SHORT_PARTS * len(parts)
+    if len(numbers) > 1:
+        return True
+    return len(text) < SHORT_PARTS * len(parts)
