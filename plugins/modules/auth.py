@@ -239,8 +239,12 @@ def check_answered(service: str, calls: list[Call]) -> None:
     if not calls or any(call.status and call.status < 500 for call in calls):
         return
     last = calls[-1]
-    why = f"the answer was {last.status}" if last.status else last.error
-    kind = "tls" if why == "SSLError" else "unreachable"
+    why = last.error
+    if last.status:
+        why = f"the answer was {last.status}"
+    kind = "unreachable"
+    if why == "SSLError":
+        kind = "tls"
     raise StageError(
         kind, f"the service {service} does not answer: {why}", resource=service
     )

@@ -388,7 +388,8 @@ def networks_of(stage: Stage[BootDetails], network: Resource) -> JsonObject:
 
 def disks_of(stage: Stage[BootDetails], image: Resource) -> JsonObject:
     """Return the part of the request about the image and the run's volume."""
-    volume, attach = stage.resource("volume"), stage.params["attach"]
+    volume = stage.resource("volume")
+    attach = stage.params["attach"]
     if volume and attach == "root":
         check_bootable(stage, volume)
         return {"block_device_mapping_v2": [disk(volume.id, "volume", 0)]}

@@ -122,14 +122,15 @@ def status_of(
         return HostStatus.UNREACHABLE, one_line(read.get("msg"))
     if read.get("failed"):
         reason = one_line(read.get("msg"))
-        return HostStatus.UNREADABLE, with_advice(reason) if REFUSALS.search(
-            reason
-        ) else reason
-    if unread:
-        reason = "; ".join(f"{entry.what}: {entry.reason}" for entry in unread)
-        is_refused = any(entry.kind == "refused" for entry in unread)
-        return HostStatus.READ, with_advice(reason) if is_refused else reason
-    return HostStatus.READ, None
+        if REFUSALS.search(reason):
+            reason = with_advice(reason)
+        return HostStatus.UNREADABLE, reason
+    if not unread:
+        return HostStatus.READ, None
+    reason = "; ".join(f"{entry.what}: {entry.reason}" for entry in unread)
+    if any(entry.kind == "refused" for entry in unread):
+        reason = with_advice(reason)
+    return HostStatus.READ, reason
 
 
 def one_line(message: str | None) -> str:
@@ -178,9 +179,11 @@ def host_of(name: str, results: Results, platform: dict[str, Any]) -> Host:
 
 def last_pass(run: Run) -> float | None:
     """Return when the baseline had ended, or else the last run of this cloud that passed, or None."""
-    if run.record.baseline and run.record.baseline.passed:
-        return run.record.baseline.passed
-    earlier = earlier_runs(os.path.dirname(run.directory), run.record, EARLIER)
+    baseline = run.record.baseline
+    if baseline and baseline.passed:
+        return baseline.passed
+    runs = os.path.dirname(run.directory)
+    earlier = earlier_runs(runs, run.record, EARLIER)
     passed = [
         other.finished
         for other in earlier

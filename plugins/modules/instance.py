@@ -322,8 +322,11 @@ def look_at_paths(
     askers: Askers, run: Run, described: DescribedInstance
 ) -> tuple[GuestPath, ...]:
     """Return the paths between the guests of a run on which packets were lost."""
-    failed, second = run.record.failed_stage, id_of(run, "second_server")
-    if failed is None or failed.stage != StageName.DATAPLANE or second is None:
+    failed = run.record.failed_stage
+    if failed is None or failed.stage != StageName.DATAPLANE:
+        return ()
+    second = id_of(run, "second_server")
+    if second is None:
         return ()
     details = from_json(DataplaneDetails, failed.details, "dataplane.details")
     return guest_paths.look(
@@ -380,7 +383,9 @@ def look_at_others(
     others = ask_or_warn(
         module, lambda: instance_module.other_boots(askers.admin, ours, since)
     )
-    return None if others is None else bounded_copy(others)
+    if others is None:
+        return None
+    return bounded_copy(others)
 
 
 def what_to_examine(

@@ -373,7 +373,9 @@ def allocate_address(stage: Stage[NetworkDetails], external: Any) -> None:
             if address.description == name
         )
         first = next(own, None)
-        return None if first is None else named(first)
+        if first is None:
+            return None
+        return named(first)
 
     def make() -> FloatingAddress:
         return named(

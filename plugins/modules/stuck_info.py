@@ -176,26 +176,33 @@ def age_of(params: Mapping[str, Any], asked: float) -> Age:
     since, until = range_given(params["since"], params["until"])
     if since is None and until is None:
         return age_in_minutes(params)
-    if since is not None and since > asked:
+    least = 0.0
+    if until is not None:
+        least = max(0.0, asked - until)
+    if since is None:
+        return Age(least, None)
+    if since > asked:
         raise StageError(
             "invalid",
             f"since is {params['since']}, which is in the future",
             resource="since",
         )
-    least = 0.0 if until is None else max(0.0, asked - until)
-    return Age(least, None if since is None else asked - since)
+    return Age(least, asked - since)
 
 
 def age_in_minutes(params: Mapping[str, Any]) -> Age:
-    older, newer = params["older_than"], params["newer_than"]
+    older = params["older_than"]
+    newer = params["newer_than"]
     if not older >= 0:
         raise StageError(
             "invalid", f"older_than cannot be {older}", resource="older_than"
         )
-    if newer is not None and not newer > older:
+    if newer is None:
+        return Age(older * MINUTE, None)
+    if not newer > older:
         text = f"newer_than is {newer}, and must be more than older_than, which is {older}"
         raise StageError("invalid", text, resource="newer_than")
-    return Age(older * MINUTE, None if newer is None else newer * MINUTE)
+    return Age(older * MINUTE, newer * MINUTE)
 
 
 def main() -> None:

@@ -160,7 +160,9 @@ def steps_of(errand: Errand) -> list[str]:
     ]
     if errand.name:
         steps.append(errand.name.command)
-    return [*steps, "  login"] if errand.key_pair else steps
+    if errand.key_pair:
+        steps.append("  login")
+    return steps
 
 
 def functions_for(errand: Errand) -> str:
@@ -221,7 +223,9 @@ def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
 def doors_for(stage: Stage[Any]) -> Doors | None:
     """Return the ports to knock at, by the rules of the run's security group; None where it has none."""
     group = stage.resource("security_group")
-    return doors_of(rules_of(stage, group)) if group else None
+    if not group:
+        return None
+    return doors_of(rules_of(stage, group))
 
 
 def opens(stage: Stage[Any], port: int) -> bool:
@@ -388,7 +392,9 @@ def is_decided(shown: Mapping[str, Shown]) -> bool:
     What keeps the packets of one guest may keep the other one from its user data, so that it never shows anything.
     """
     ended = [found for found in shown.values() if found.ended]
-    return len(ended) == len(PATIENCE) or any(found.failed for found in ended)
+    if len(ended) == len(PATIENCE):
+        return True
+    return any(found.failed for found in ended)
 
 
 def progress(shown: Mapping[str, Shown]) -> str:

@@ -79,7 +79,9 @@ def script(guest: str, volume: str) -> str:
 def volume_for(stage: Stage[Any], attach: str | None) -> Resource | None:
     """Return the volume that the guests can hand over: no server can do without its root disk."""
     is_asked = stage.params["dataplane_volume"] and attach != "root"
-    return stage.resource("volume") if is_asked else None
+    if not is_asked:
+        return None
+    return stage.resource("volume")
 
 
 def check(stage: Stage[Any], nonce: str, first: str, second: str) -> PathCheck:

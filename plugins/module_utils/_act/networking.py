@@ -69,11 +69,9 @@ def add_interface(
     def find() -> Named | None:
         ports = neutron.ports(device_id=router.id)
         own = [port for port in ports if port.device_id == router.id]
-        return (
-            interface
-            if any(is_on_subnet(port, subnet_id) for port in own)
-            else None
-        )
+        if any(is_on_subnet(port, subnet_id) for port in own):
+            return interface
+        return None
 
     def make() -> Named:
         neutron.add_interface_to_router(router, subnet_id=subnet_id)

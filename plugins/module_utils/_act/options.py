@@ -64,17 +64,22 @@ def number(value: Any, least: int, most: int) -> None:
 
 
 def rules(value: Any) -> None:
-    if not isinstance(value, list) or not all(
-        isinstance(rule, dict) and rule.get("protocol") for rule in value
-    ):
+    if not isinstance(value, list) or not all(map(is_rule, value)):
         raise ValueError("it is not a list of rules with a protocol")
     for rule in value:
-        if set(rule) - {"protocol", "port"}:
-            raise ValueError(
-                "a rule has a protocol and a port, and nothing else"
-            )
-        if rule.get("port") is not None:
-            number(rule["port"], 1, 65535)
+        check_rule(rule)
+
+
+def is_rule(value: Any) -> bool:
+    return isinstance(value, dict) and bool(value.get("protocol"))
+
+
+def check_rule(rule: Mapping[str, Any]) -> None:
+    if set(rule) - {"protocol", "port"}:
+        raise ValueError("a rule has a protocol and a port, and nothing else")
+    port = rule.get("port")
+    if port is not None:
+        number(port, 1, 65535)
 
 
 def timeouts(value: Any) -> None:

@@ -71,4 +71,6 @@ def number(value: Any) -> float | None:
 def seconds_between(line: Line) -> float | None:
     """Return how long the guest took, by its own clock."""
     began, ended = number(line.get("from")), number(line.get("to"))
-    return None if began is None or ended is None else max(0.0, ended - began)
+    if began is None or ended is None:
+        return None
+    return max(0.0, ended - began)

@@ -173,18 +173,24 @@ class Stage(Generic[D]):
             raise
         except CLOUD_ERRORS as exc:
             if not session.is_unanswered(exc):
-                # After an error of the service, the resource may exist all the same: cleanup looks for it.
-                if (session.status_of(exc) or 500) < 500:
-                    self.run.ledger.write(ledger.REFUSED, kind, name)
+                self._note_refusal(exc, kind, name)
                 raise
             self.run.ledger.write(ledger.LOST, kind, name)
             hangs = session.may_still_take_effect(exc)
-            resource = self._find_lost(
-                name, find, LOOKS_AFTER_TIMEOUT if hangs else LOOKS_AFTER_BREAK
-            )
+            looks = LOOKS_AFTER_BREAK
+            if hangs:
+                looks = LOOKS_AFTER_TIMEOUT
+            resource = self._find_lost(name, find, looks)
             if resource is None and hangs:
                 raise
         return resource or make()
+
+    def _note_refusal(self, exc: BaseException, kind: str, name: str) -> None:
+        status = session.status_of(exc)
+        # After an error of the service, the resource may exist all the same: cleanup looks for it.
+        if not status or status >= 500:
+            return
+        self.run.ledger.write(ledger.REFUSED, kind, name)
 
     def _find_lost(self, name: str, find: Make, looks: int) -> Any:
         """Return the resource whose creation was not answered, if it exists: look before making a second one."""
@@ -374,7 +380,6 @@ def finished_record(run: Run, name: StageName) -> StageRecord | None:
     record = run.stage(name)
     if record is None or run.record.finished is not None:
         return record
-    is_interrupted = (
-        record.error is not None and record.error.kind == "interrupted"
-    )
-    return None if is_interrupted else record
+    if record.error is not None and record.error.kind == "interrupted":
+        return None
+    return record

@@ -81,7 +81,9 @@ def service_behind(
             candidates.append(
                 (common_start(urlsplit(url).path, path), service)
             )
-    return max(candidates)[1] if candidates else None
+    if not candidates:
+        return None
+    return max(candidates)[1]
 
 
 def common_start(one: str, other: str) -> int:

@@ -91,4 +91,6 @@ def kind_of(token: str) -> str:
     # A Fernet token begins with its version, 0x80, and a time of eight bytes, of which the first four are 0.
     if token.startswith("gAAAA"):
         return "fernet"
-    return "jws" if token.startswith("eyJ") else "unknown"
+    if token.startswith("eyJ"):
+        return "jws"
+    return "unknown"

@@ -173,14 +173,18 @@ def kind_of(exc: BaseException, message: str) -> str:
     if status:
         return kind_of_status(status, message)
     # The SDK has no class of its own for an answer that it does not accept, such as pages without an end.
-    return "service" if exc.__class__ is sdk.SDKException else "catalog"
+    if exc.__class__ is sdk.SDKException:
+        return "service"
+    return "catalog"
 
 
 def kind_of_discovery(text: str) -> str:
     """Return the word for a failed discovery: nothing answers, a balancer has no server behind it, or a wrong URL."""
     if NO_CONNECTION.search(text):
         return "unreachable"
-    return "service" if SERVER_ERROR.search(text) else "catalog"
+    if SERVER_ERROR.search(text):
+        return "service"
+    return "catalog"
 
 
 def kind_of_status(status: int, message: str) -> str:

@@ -211,10 +211,12 @@ class Transport(BaseTransport):
     ) -> None:
         """Refuse to carry a secret to an address that only an answer has named, such as that of a next page."""
         carries_password = method == "POST" and is_login(url)
-        if not (carries_password or secrets_in(headers)):
+        if not carries_password and not secrets_in(headers):
             return
         known = self.addresses()
-        if not known or any(is_same_place(address, url) for address in known):
+        if not known:
+            return
+        if any(is_same_place(address, url) for address in known):
             return
         hint = "Check the links in the answers of this service, and its endpoints: openstack catalog list."
         message = f"an answer leads to {host_of(url)}, which is not in the catalogue, so no token is sent there"

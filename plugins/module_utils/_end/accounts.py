@@ -68,16 +68,23 @@ def missing_in_record(run: Run) -> list[Entry]:
     A stage that failed or was interrupted may have begun what it could not record.
     """
     ended = {stage.stage: stage.status for stage in run.record.stages}
-    if StageStatus.FAILED in ended.values() or not ended.keys() >= set(STAGES):
+    if StageStatus.FAILED in ended.values():
+        return []
+    if not ended.keys() >= set(STAGES):
         return []
     known = recorded(run)
     return [
         entry
         for key, entry in run.ledger.entries.items()
-        if key not in known
-        and entry["event"] in (ledger.MADE, ledger.GONE)
-        and KNOWN_BY not in entry
+        if key not in known and is_known_by_ledger(entry)
     ]
+
+
+def is_known_by_ledger(entry: Entry) -> bool:
+    """Return whether the ledger has it by itself that a resource was made."""
+    if KNOWN_BY in entry:
+        return False
+    return entry["event"] in (ledger.MADE, ledger.GONE)
 
 
 def origin(entry: Entry) -> dict[str, str]:

@@ -357,12 +357,21 @@ class Removal:
             self.final = True
             return
         state = (resource.get("status") or "").lower()
-        way = delete_for_good if state == SOFT_DELETED else self.kind.delete
-        failed = state.startswith("error") and self.tries < TRIES
-        if way is not self.way or failed or self._was_put_back(state):
+        way = self.kind.delete
+        if state == SOFT_DELETED:
+            way = delete_for_good
+        if self._is_to_be_deleted(way, state):
             self._delete(cloud, way, state)
         elif state:
             self.reason = f"it is still there, {state} since its deletion"
+
+    def _is_to_be_deleted(self, way: Delete, state: str) -> bool:
+        """Return whether its deletion was not asked for yet, or has to be asked for again."""
+        if way is not self.way:
+            return True
+        if state.startswith("error") and self.tries < TRIES:
+            return True
+        return self._was_put_back(state)
 
     def _note_gone(self) -> None:
         """Note that the resource is gone, or look for a second one.
@@ -446,17 +455,17 @@ class Removal:
 
 def lost_interface(run: Run, entry: Entry) -> Any:
     """Return the id of a router interface whose answer never came: that of the run's router, and that of its subnet."""
-    subnet = (
-        "second_subnet"
-        if entry["kind"] == "second_router_interface"
-        else "subnet"
-    )
-    ends = [
-        run.ledger.find(kind, f"{run.mark}-{kind.replace('_', '-')}")
-        for kind in ("router", subnet)
-    ]
-    ids = [str(end["id"]) for end in ends if end and end["id"]]
-    return "/".join(ids) if len(ids) == len(ends) else entry["id"]
+    subnet = "subnet"
+    if entry["kind"] == "second_router_interface":
+        subnet = "second_subnet"
+    ids = []
+    for kind in ("router", subnet):
+        name = f"{run.mark}-{kind.replace('_', '-')}"
+        end = run.ledger.find(kind, name)
+        if not end or not end["id"]:
+            return entry["id"]
+        ids.append(str(end["id"]))
+    return "/".join(ids)
 
 
 def origin_of(run: Run) -> Origin:
@@ -470,17 +479,20 @@ def place_of(run: Run, params: Params) -> dict[str, str | None]:
 
     Its record names them, but the user may name the cloud otherwise in clouds.yaml now.
     """
-    recorded = run.record.cloud
-    is_name = (
-        recorded is not None
-        and recorded != "environment"
-        and re.fullmatch(r"[\w.-]+", recorded)
-    )
-    cloud = params["cloud"] or (recorded if is_name else None)
+    cloud = params["cloud"] or name_of_cloud(run.record.cloud)
     region = params["region_name"]
     if not region and not params["_cloud"]:
         region = origin_of(run).region
     return {"cloud": cloud, "region_name": region}
+
+
+def name_of_cloud(recorded: str | None) -> str | None:
+    """Return what a record has as the cloud, if clouds.yaml may have it as a name."""
+    if recorded is None or recorded == "environment":
+        return None
+    if not re.fullmatch(r"[\w.-]+", recorded):
+        return None
+    return recorded
 
 
 def check_project(cloud: Any, run: Run) -> None:
@@ -741,7 +753,9 @@ def state_of(removals: Sequence[Removal]) -> str:
     if left:
         return f"{kinds_of(left)} left"
     given_up = [removal for removal in removals if not removal.gone]
-    return f"{kinds_of(given_up)} given up" if given_up else "all gone"
+    if given_up:
+        return f"{kinds_of(given_up)} given up"
+    return "all gone"
 
 
 def kinds_of(removals: Iterable[Removal]) -> str:
@@ -752,17 +766,14 @@ def kinds_of(removals: Iterable[Removal]) -> str:
 
 def settle_account(run: Run, left: list[Leftover]) -> None:
     """Record how many resources were made and deleted, and which are left."""
-    entries = run.ledger.entries.values()
     # A resource that was found only now, by its name, was made as well.
     found_names = {leftover.name for leftover in left if leftover.id}
-    made = [
-        entry
-        for entry in entries
-        if entry["id"] is not None or entry["name"] in found_names
-    ]
-    deleted = [
-        entry
-        for entry in entries
-        if entry["id"] is not None and entry["event"] == ledger.GONE
-    ]
-    run.update(created=len(made), deleted=len(deleted), leftovers=tuple(left))
+    made = 0
+    deleted = 0
+    for entry in run.ledger.entries.values():
+        has_id = entry["id"] is not None
+        if has_id or entry["name"] in found_names:
+            made += 1
+        if has_id and entry["event"] == ledger.GONE:
+            deleted += 1
+    run.update(created=made, deleted=deleted, leftovers=tuple(left))
