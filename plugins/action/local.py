@@ -197,11 +197,9 @@ def can_fork(task: Any, connection: Any, interpreter: str | None) -> bool:
 
     It cannot for another host, user, interpreter or environment.
     """
-    if (
-        connection.transport != "local"
-        or connection.become
-        or interpreter != sys.executable
-    ):
+    if connection.transport != "local" or connection.become:
+        return False
+    if interpreter != sys.executable:
         return False
     return not task.async_val and not any(task.environment or [])
 

@@ -75,18 +75,19 @@ class CallbackModule(CallbackBase):
 
     def _keep(self, result: Any) -> bool:
         """Keep what a module of the collection found, if it has something for a reader. Return whether it had."""
-        action = str(
-            getattr(result.task, "resolved_action", None) or result.task.action
-        )
-        answer = result.result
-        if not action.startswith(COLLECTION) or not (
-            FOR_READERS in answer or "verdict" in answer
-        ):
+        action = getattr(result.task, "resolved_action", None)
+        if not action:
+            action = result.task.action
+        if not str(action).startswith(COLLECTION):
             return False
-        self._verdict = answer.get("verdict") or self._verdict
-        self._data.update(
-            {name: value for name, value in answer.items() if is_data(name)}
-        )
+        answer = result.result
+        if FOR_READERS not in answer and "verdict" not in answer:
+            return False
+        verdict = answer.get("verdict")
+        if verdict:
+            self._verdict = verdict
+        data = {name: value for name, value in answer.items() if is_data(name)}
+        self._data.update(data)
         return True
 
     def _add_error(self, result: Any) -> None:
@@ -116,11 +117,13 @@ class CallbackModule(CallbackBase):
         """Return the result of the verdict; without one, whether the playbook came to its end."""
         if self._verdict:
             return str(self._verdict["result"])
-        counts = [stats.summarize(host) for host in stats.processed]
-        has_failed = self._errors or any(
-            count["failures"] or count["unreachable"] for count in counts
-        )
-        return ERROR if has_failed else DONE
+        if self._errors:
+            return ERROR
+        for host in stats.processed:
+            counts = stats.summarize(host)
+            if counts["failures"] or counts["unreachable"]:
+                return ERROR
+        return DONE
 
 
 def is_data(name: str) -> bool:

@@ -155,8 +155,10 @@ def details(result: Any, verbosity: int) -> list[str]:
     """Return lines about a failed result: the message, its cause and the ends of the outputs."""
     res = result.result
     if "censored" in res or res.get("_ansible_no_log"):
-        return as_lines(res.get("censored", "the output is hidden by no_log"))
-    message = as_lines(res.get("msg") or res.get("reason") or "no message")
+        hidden = res.get("censored", "the output is hidden by no_log")
+        return as_lines(hidden)
+    reason = res.get("msg") or res.get("reason") or "no message"
+    message = as_lines(reason)
     cause = cause_of(result)
     lines = with_status(message, res.get("rc"))
     if "\n".join(cause) not in "\n".join(message):
@@ -165,8 +167,10 @@ def details(result: Any, verbosity: int) -> list[str]:
         output = output_of(res, key, verbosity)
         if output != message:
             lines += end_of(key, output)
+    if verbosity < TRACEBACKS_FROM:
+        return lines
     trace = str(res.get("exception", ""))
-    if verbosity >= TRACEBACKS_FROM and "Traceback" in trace:
+    if "Traceback" in trace:
         lines += as_lines(trace)
     return lines
 
@@ -380,17 +384,20 @@ class CallbackModule(CallbackBase):
         self._draw()
 
     def v2_runner_on_ok(self, result: Any) -> None:
-        if result.task.action.rpartition(".")[2] != "debug":
-            self._finish(result, "changed" if result.is_changed() else "ok")
+        module = result.task.action.rpartition(".")[2]
+        if module != "debug":
+            outcome = "changed" if result.is_changed() else "ok"
+            self._finish(result, outcome)
             return
         self._running.pop(result.host.get_name(), None)
         self._erase()
         self._handle_warnings(result.result)
-        has_loop = result.task.loop is not None
-        items = result.result.get("results") if has_loop else None
-        for res in items or [result.result]:
-            if not res.get("skipped"):
-                self._say_debug(res, result.task)
+        items = [result.result]
+        if result.task.loop is not None:
+            items = result.result.get("results") or items
+        for item in items:
+            if not item.get("skipped"):
+                self._say_debug(item, result.task)
         self._draw()
 
     def _say_debug(self, res: dict[str, Any], task: Any) -> None:

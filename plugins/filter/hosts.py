@@ -70,9 +70,12 @@ def hosts_of(
     others = hosts_with(groups, platform, parts)
     computes = hosts_with(groups, platform, ["compute"])
     if host:
-        computes = hosts_named(host, computes) or computes
+        named = hosts_named(host, computes)
+        if named:
+            computes = named
     hosts = dict.fromkeys([*computes, *others])
-    return [name for name in hosts if name not in NOBODY] or NOBODY
+    known = [name for name in hosts if name not in NOBODY]
+    return known or NOBODY
 
 
 def hosts_named(host: str, hosts: Iterable[str]) -> list[str]:

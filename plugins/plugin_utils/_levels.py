@@ -10,7 +10,7 @@ PRIVATE to the collection: no promise is made to other users of this file.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,7 +83,9 @@ def take(
 def is_set(name: str, value: Any) -> bool:
     """Return whether a variable has a value that others can need: a switch is on, anything else is not empty."""
     is_switch = _specs.variables_of_run()[name].get("type") == "bool"
-    return _specs.is_true(value) if is_switch else _specs.is_given(value)
+    if is_switch:
+        return _specs.is_true(value)
+    return _specs.is_given(value)
 
 
 def missing_parts(
@@ -93,12 +95,17 @@ def missing_parts(
     is_met: Callable[[str], bool],
 ) -> Sequence[LeftOut]:
     """Return what is left out of a value: the whole of it, or some elements of a list."""
-    elements = value if isinstance(value, list) else []
-    for parts in ([name], elements):
-        needed = [
-            LeftOut(part, needs[part]) for part in parts if part in needs
-        ]
-        missing = [part for part in needed if not is_met(part.needs)]
-        if missing:
-            return missing
-    return []
+    whole = unmet([name], needs, is_met)
+    if whole or not isinstance(value, list):
+        return whole
+    return unmet(value, needs, is_met)
+
+
+def unmet(
+    parts: Iterable[str],
+    needs: Mapping[str, str],
+    is_met: Callable[[str], bool],
+) -> list[LeftOut]:
+    """Return the parts whose needs are not met."""
+    needed = [LeftOut(part, needs[part]) for part in parts if part in needs]
+    return [part for part in needed if not is_met(part.needs)]

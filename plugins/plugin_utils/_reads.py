@@ -35,7 +35,8 @@ def registered(
     """Return the result of a task by host: of a task on each host, or of one task with a loop over the hosts."""
     if NOBODY in hosts:
         return {}
-    turns = (task_vars.get(name) or {}).get("results")
+    own = task_vars.get(name) or {}
+    turns = own.get("results")
     if turns is None:
         hostvars = task_vars["hostvars"]
         return {host: hostvars[host].get(name) for host in hosts}
@@ -62,10 +63,12 @@ def of_hosts(
 
 def for_record(read: Result) -> Result:
     """Return the result of a host without the parts that become events: these are large, and filed elsewhere."""
+    if not read:
+        return read
     elsewhere = {
         source.returned for source in SOURCES.values() if source.variable
     }
-    return read and {
+    return {
         name: value for name, value in read.items() if name not in elsewhere
     }
 

@@ -195,21 +195,23 @@ def why_not_inside(spec: Spec, value: Any) -> str | None:
     """Return why a part of a dictionary or of a list does not fit; None if all do."""
     kind = spec.get("type")
     if kind == "dict" and "options" in spec:
+        options = spec["options"]
         return first(
-            why_not_key(spec["options"], key, part)
-            for key, part in value.items()
+            why_not_key(options, key, part) for key, part in value.items()
         )
     if kind == "list" and "elements" in spec:
-        # A definition without options leaves the keys of its dictionaries to the module.
-        keys = {
-            name: spec[name] for name in ("options", "choices") if name in spec
-        }
-        element = {"type": spec["elements"], **keys}
-        return first(
-            why_not(element, item, f"{item!r:.40}")
-            for item in validation.check_type_list(value)
-        )
+        return why_not_element(spec, value)
     return None
+
+
+def why_not_element(spec: Spec, value: Any) -> str | None:
+    element = {"type": spec["elements"]}
+    # A definition without options leaves the keys of its dictionaries to the module.
+    for name in ("options", "choices"):
+        if name in spec:
+            element[name] = spec[name]
+    items = validation.check_type_list(value)
+    return first(why_not(element, item, f"{item!r:.40}") for item in items)
 
 
 def why_not_key(known: Mapping[str, Spec], key: str, value: Any) -> str | None:
@@ -225,9 +227,13 @@ def not_of_type(kind: str, value: Any) -> str | None:
     if kind == "raw":
         return None
     if kind == "dict":
-        return None if isinstance(value, Mapping) else "a dictionary"
+        if isinstance(value, Mapping):
+            return None
+        return "a dictionary"
     if kind not in TYPES:
-        return "a text" if isinstance(value, (Mapping, list)) else None
+        if isinstance(value, (Mapping, list)):
+            return "a text"
+        return None
     check, name = TYPES[kind]
     try:
         check(value)

@@ -118,7 +118,9 @@ def refusal(problems: Iterable[str]) -> str | None:
         problem if problem.endswith("?") else f"{problem}."
         for problem in problems
     ]
-    return " ".join([*texts, f"{ALL_OF_THEM}."]) if texts else None
+    if not texts:
+        return None
+    return " ".join([*texts, f"{ALL_OF_THEM}."])
 
 
 def warning(unknown: Iterable[Unknown]) -> str | None:
