@@ -291,8 +291,9 @@ def address_duplicate(symptom: Symptom) -> Forms:
 
 def logged_failure(symptom: Symptom) -> Forms:
     if class_of(symptom.exception or "") == NO_ENDPOINT:
-        # The peer was not even asked.
-        text = f"finds no endpoint of {symptom.peer} in the catalog"
+        # The peer was not even asked. The catalog is Keystone's, but the endpoint that it lacks is that of another.
+        owner = "" if symptom.peer == CATALOG else f" of {symptom.peer}"
+        text = f"finds no endpoint{owner} in the catalog"
         return f"{text} ({NO_ENDPOINT})", text
     text = at_peer(symptom)
     if not symptom.exception:

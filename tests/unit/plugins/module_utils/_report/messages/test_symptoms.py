@@ -57,6 +57,15 @@ def test_first_form_of_each_message_is_the_longest(code):
             "x (h): no answer from y (a.MessagingTimeout)",
         ),
         (seen(Kind.FAILED_AT, peer="y"), "x (h): failed while talking to y"),
+        (
+            seen(Kind.FAILED_AT, peer="neutron-server", how=How.MISSING, exception="a.EndpointNotFound"),
+            "x (h): finds no endpoint of neutron-server in the catalog (EndpointNotFound)",
+        ),
+        (
+            # Keystone keeps the catalog, and is not what was looked for.
+            seen(Kind.FAILED_AT, peer="keystone", how=How.MISSING, exception="a.EndpointNotFound"),
+            "x (h): finds no endpoint in the catalog (EndpointNotFound)",
+        ),
         (seen(Kind.ERROR, exception="a.KeyError"), "x (h): a.b logged a.KeyError"),
         (seen(Kind.ERROR), "x (h): a.b logged an error"),
         (
