@@ -213,13 +213,19 @@ def problem(flow: dict[str, Any]) -> str | None:
 
 def problems(flow: dict[str, Any]) -> Iterator[str]:
     yield from wrong_values("", flow, FLOW)
-    for name, phase in (flow.get("phases") or {}).items():
-        yield from wrong_values(f"the phase {shown(name)}: ", phase, PHASE)
-    for number, part in enumerate(flow.get("parts") or (), 1):
+    phases = flow.get("phases") or {}
+    for name, phase in phases.items():
+        place = f"the phase {shown(name)}: "
+        yield from wrong_values(place, phase, PHASE)
+    parts = flow.get("parts") or ()
+    for number, part in enumerate(parts, 1):
         yield from wrong_values(f"part {number}: ", part, PART)
-    for number, rule in enumerate(flow.get("others") or (), 1):
-        yield from wrong_values(f"rule {number} of others: ", rule, OTHER)
-    for number, step in enumerate(flow.get("steps") or (), 1):
+    others = flow.get("others") or ()
+    for number, rule in enumerate(others, 1):
+        place = f"rule {number} of others: "
+        yield from wrong_values(place, rule, OTHER)
+    steps = flow.get("steps") or ()
+    for number, step in enumerate(steps, 1):
         yield from problems_of_step(number, step)
 
 

@@ -242,10 +242,14 @@ def accounts(reads: Reads) -> dict[str, Any]:
     """Return fields of the record that say of each source what was read, what was not, and why."""
     fields: dict[str, Any] = {}
     for source in SOURCES.values():
-        rows = source.account(reads.get(source.name) or {})
-        if source.filed_as == "sources" and rows:
-            fields.setdefault("sources", {})[source.name] = rows
-        elif rows or source.filed_as == "logs":
+        read = reads.get(source.name) or {}
+        rows = source.account(read)
+        if not rows and source.filed_as != "logs":
+            continue
+        if source.filed_as == "sources":
+            by_source = fields.setdefault("sources", {})
+            by_source[source.name] = rows
+        else:
             fields[source.filed_as] = rows
     return fields
 

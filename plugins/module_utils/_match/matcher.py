@@ -69,9 +69,14 @@ def has_asked(event: Event, rule: Rule) -> bool:
         return False
     if rule.says and rule.says not in event.phrases:
         return False
-    if rule.window and (rule.window not in event.texts or event.own_keys):
-        return False
-    return not rule.needs or rule.needs in event.keys
+    if rule.window:
+        if rule.window not in event.texts:
+            return False
+        if event.own_keys:
+            return False
+    if not rule.needs:
+        return True
+    return rule.needs in event.keys
 
 
 class Matcher:
@@ -135,13 +140,17 @@ class Matcher:
 
     def _is_ours(self, event: Event, rule: Rule, certain: bool) -> bool:
         """Return whether an event is ours: by an id, or because there was no other boot to cause it."""
-        if not SOURCES[event.source].of_others or event.own_keys:
+        if not SOURCES[event.source].of_others:
+            return True
+        if event.own_keys:
             return True
         if rule.needs == "asked" and "asked" in event.keys:
             return True
-        if not (rule.window or "shared" in event.keys):
+        if not rule.window and "shared" not in event.keys:
             return False
-        return not certain or self._ours_alone(event)
+        if not certain:
+            return True
+        return self._ours_alone(event)
 
     def _ours_alone(self, event: Event) -> bool:
         """Return whether no other boot could have caused an event that carries no id."""
@@ -370,16 +379,24 @@ class Matching:
     def _silent_places(self, definition: StepDefinition) -> Iterable[str]:
         """Return the places that would show a step, were read to their end, and do not show it."""
         for link in self._links_of(definition, LinkState.BROKEN):
-            yield f"the stores on {link.host}" if link.host else "its store"
+            if link.host:
+                yield f"the stores on {link.host}"
+            else:
+                yield "its store"
         for rule in definition.observe:
-            if not self._visibility.must_be_shown(rule):
-                continue
-            if (rule.source, rule.kind) in KNOWN_TO_RUN:
-                yield "what the run itself saw"
-            elif rule.source == "log":
-                logs = self._visibility.logs_that_must_show(rule)
-                if logs and self._is_silent(rule):
-                    yield f"the log of {rule.service} on {hosts_of(logs)}"
+            if self._visibility.must_be_shown(rule):
+                yield from self._silent_places_of(rule)
+
+    def _silent_places_of(self, rule: Rule) -> Iterator[str]:
+        """Yield the place that does not show what a rule looks for, though it would be shown there."""
+        if (rule.source, rule.kind) in KNOWN_TO_RUN:
+            yield "what the run itself saw"
+            return
+        if rule.source != "log":
+            return
+        logs = self._visibility.logs_that_must_show(rule)
+        if logs and self._is_silent(rule):
+            yield f"the log of {rule.service} on {hosts_of(logs)}"
 
     def others(self) -> tuple[OtherExchange, ...]:
         """Return the exchanges between services that no step has shown, with what explains them."""

@@ -26,11 +26,16 @@ def judged_steps(
     So a volume that is given to a server after its boot is judged by its own flow. A stage without a flow is judged by
     the first flow that judges.
     """
-    judged = [flow for flow in flows if flow.judged] or list(flows[:1])
+    judged = [flow for flow in flows if flow.judged]
+    if not judged:
+        judged = list(flows[:1])
+    if not judged:
+        return ()
     own = [flow for flow in judged if has_stage(flow, stage)]
-    if own:
-        return max(own, key=lambda flow: began(flow, stage)).steps
-    return judged[0].steps if judged else ()
+    if not own:
+        return judged[0].steps
+    latest = max(own, key=lambda flow: began(flow, stage))
+    return latest.steps
 
 
 def has_stage(flow: FollowedFlow, stage: StageName) -> bool:
@@ -49,11 +54,12 @@ def follows(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     """Return the id of each step with the ids of the steps that it follows. A flow that gives no order is a chain."""
     if any(step.follows for step in steps):
         return {step.id: step.follows for step in steps}
-    ids = [step.id for step in steps]
-    return {
-        name: (before,) if before else ()
-        for before, name in zip(["", *ids], ids)
-    }
+    followed: dict[str, tuple[str, ...]] = {}
+    before: tuple[str, ...] = ()
+    for step in steps:
+        followed[step.id] = before
+        before = (step.id,)
+    return followed
 
 
 def happened(steps: Sequence[Step]) -> set[str]:
@@ -159,10 +165,12 @@ class Chain:
 def last_seen(steps: Sequence[Step]) -> Step | None:
     """Return the step of the chain that was seen last; steps that repeat whatever happens do not count."""
     before = follows(steps)
-    seen = [
-        step
-        for step in steps
-        if step.status is StepStatus.SEEN and step.at and not step.repeats
-    ]
-    linked = [step for step in seen if before[step.id]]
+    linked: list[Step] = []
+    for step in steps:
+        if step.status is not StepStatus.SEEN or not step.at:
+            continue
+        if step.repeats:
+            continue
+        if before[step.id]:
+            linked.append(step)
     return max(linked, key=lambda step: step.at or 0.0, default=None)

@@ -63,13 +63,14 @@ def host_by_stage(record: Record, name: StageName) -> str | None:
     server = record.stage_or_skipped(name).details.get("server") or {}
     if not server or record.instance is None:
         return None
+    host_name = server.get("host")
+    host_id = server.get("host_id") or ""
+    project = record.instance.server.project_id
     for host in record.hosts:
         names = names_of(host)
-        if server.get("host") in names or is_hash_of(
-            server.get("host_id") or "",
-            record.instance.server.project_id,
-            names,
-        ):
+        if host_name in names:
+            return host.host
+        if is_hash_of(host_id, project, names):
             return host.host
     return None
 

@@ -63,16 +63,22 @@ def posts_of_others(posts: Sequence[Event]) -> list[Event]:
 
 def own_post(posts: Sequence[Event]) -> Event | None:
     """Return our own request as the web server logged it, or None: it has no id, and lies next to Nova's own line."""
-    keyed = [post.at for post in posts if post.keys]
-    of_web_server = [
-        post for post in posts if post.get("began") and not post.keys
-    ]
+    keyed: list[float] = []
+    of_web_server: list[Event] = []
+    for post in posts:
+        if post.keys:
+            keyed.append(post.at)
+        elif post.get("began"):
+            of_web_server.append(post)
+    if not of_web_server:
+        return None
 
     def distance(post: Event) -> float:
         return min((abs(post.at - at) for at in keyed), default=math.inf)
 
-    nearest = min(of_web_server, key=distance, default=None)
-    if nearest is None or distance(nearest) > 1 + nearest.resolution_s:
+    nearest = min(of_web_server, key=distance)
+    tolerated = 1 + nearest.resolution_s
+    if distance(nearest) > tolerated:
         return None
     return nearest
 

@@ -32,6 +32,15 @@ def asks_for_caller(rule: Rule) -> bool:
     return "caller" in rule.where
 
 
+def is_in_logs_alone(rule: Rule) -> bool:
+    """Return whether logs that were read without their cloud must show what a rule looks for."""
+    if rule.source != "log":
+        return False
+    if rule.needs == "asked":
+        return False
+    return not rule.window
+
+
 class Visibility:
     """Which rules can be answered by what was read."""
 
@@ -118,20 +127,17 @@ class Visibility:
 
     def must_be_shown(self, rule: Rule) -> bool:
         """Return whether what a rule looks for would have been seen if it happened."""
-        if names_in(rule.where) - set(self._scope.names):
+        unknown_names = names_in(rule.where) - set(self._scope.names)
+        if unknown_names:
             return False  # the run has no such name, and nothing could have been found
         if rule.edge == "later":
             return False  # it may still come
-        if (
-            not self._scope.watched
-            and (rule.source, rule.kind) in SEEN_BY_CLIENT
-        ):
+        only_client_sees = (rule.source, rule.kind) in SEEN_BY_CLIENT
+        if only_client_sees and not self._scope.watched:
             return False
         if self._hides_request(rule):
             return False
-        if self._scope.logs_alone and (
-            rule.source != "log" or rule.needs == "asked" or rule.window
-        ):
+        if self._scope.logs_alone and not is_in_logs_alone(rule):
             return False
         return self.hidden(rule) is None
 
