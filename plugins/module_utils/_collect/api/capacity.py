@@ -308,16 +308,19 @@ def hosts_of(listed: Listed) -> tuple[ComputeHost, ...]:
     """Return the compute hosts, each with its hypervisor; one with several hypervisors once for each."""
     hypervisors: dict[str, list[HypervisorAnswer]] = {}
     for hypervisor in listed.hypervisors or ():
-        hypervisors.setdefault(hypervisor.service.host, []).append(hypervisor)
-    found = []
+        of_host = hypervisors.setdefault(hypervisor.service.host, [])
+        of_host.append(hypervisor)
+    found: list[ComputeHost] = []
     for service in listed.services or ():
         if service.binary != COMPUTE:
             continue
-        own = hypervisors.get(service.host, ())
-        if not own:
+        own = hypervisors.get(service.host)
+        if own is None:
             found.append(host_of(service, None, listed))
+            continue
         found += [host_of(service, hypervisor, listed) for hypervisor in own]
-    return (*found, *without_service(found, listed.providers or ()))
+    others = without_service(found, listed.providers or ())
+    return (*found, *others)
 
 
 def without_service(
@@ -380,11 +383,12 @@ def providers_of(
 ) -> tuple[Provider, ...]:
     """Return the resource providers with the id or the name of a hypervisor, and those below them."""
     made = [provider_of(provider) for provider in providers]
-    roots = {
-        provider.id
-        for provider in made
-        if provider.is_root and is_named(provider, name, identity)
-    }
+    roots: set[str] = set()
+    for provider in made:
+        if not provider.is_root:
+            continue
+        if is_named(provider, name, identity):
+            roots.add(provider.id)
     return tuple(provider for provider in made if provider.root in roots)
 
 

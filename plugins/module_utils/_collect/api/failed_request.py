@@ -40,15 +40,24 @@ def look(request: Request) -> Capacity | None:
     """Return what the cloud has for a request; None if it failed at something else, or if only others may ask."""
     sought = refused.sought_in(request.error)
     if sought == Sought.QUOTA:
-        # Other services than Neutron show the numbers when they refuse.
-        has_numbers = refused.quota_in(request.error).capacity is not None
-        return None if has_numbers else capacity.of_quotas(request.member())
-    if sought is None and is_boot_in_unknown_zone(request):
+        return for_quota(request)
+    if sought is None:
+        if not is_boot_in_unknown_zone(request):
+            return None
         sought = Sought.HOST
-    ask = ASKS.get(sought) if sought else None
+    ask = ASKS.get(sought)
     if ask is None or request.admin is None:
         return None
     return ask(request, request.admin())
+
+
+def for_quota(request: Request) -> Capacity | None:
+    """Return the quotas of Neutron that leave no room; None if the refusal itself has the numbers."""
+    # Other services than Neutron show the numbers when they refuse.
+    shown = refused.quota_in(request.error).capacity
+    if shown is not None:
+        return None
+    return capacity.of_quotas(request.member())
 
 
 def is_boot_in_unknown_zone(request: Request) -> bool:

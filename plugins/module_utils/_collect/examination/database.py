@@ -120,11 +120,19 @@ def transaction_of(row: Sequence[str]) -> Transaction:
 
 def blocked(transactions: Sequence[Transaction]) -> OwnReport | None:
     """Return that transactions wait for rows, and which one has been open for longest: it may hold them."""
-    waits = [one.waits_s for one in transactions if one.waits_s is not None]
-    if not waits or max(waits) < LONGEST_WAIT:
+    waits: list[int] = []
+    holders: list[Transaction] = []
+    for one in transactions:
+        if one.waits_s is None:
+            holders.append(one)
+        else:
+            waits.append(one.waits_s)
+    if not waits:
         return None
-    text = f"transactions wait for row locks for up to {max(waits)} s; waiting: {len(waits)}"
-    holders = [one for one in transactions if one.waits_s is None]
+    longest = max(waits)
+    if longest < LONGEST_WAIT:
+        return None
+    text = f"transactions wait for row locks for up to {longest} s; waiting: {len(waits)}"
     if holders:
         oldest = max(holders, key=lambda one: one.open_s)
         text += f", connection {oldest.connection} has had one open for {oldest.open_s} s"

@@ -126,13 +126,17 @@ def last_error(
     """Return the last line that says why a service has ended."""
     for line in reversed(lines):
         parsed = line_formats.parse(line, now, zone)
-        if parsed is None or parsed.at is None or not parsed.failed:
+        if parsed is None or parsed.at is None:
             continue
-        message = parsed.text if parsed.message is None else parsed.message
-        if message and not FAREWELL.search(message):
-            return event_of(
-                service, parsed.at, message, parsed.logger or service
-            )
+        if not parsed.failed:
+            continue
+        message = parsed.message
+        if message is None:
+            message = parsed.text
+        if not message or FAREWELL.search(message):
+            continue
+        logger = parsed.logger or service
+        return event_of(service, parsed.at, message, logger)
     return None
 
 

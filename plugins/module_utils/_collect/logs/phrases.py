@@ -162,12 +162,16 @@ def compiled(part: Part, is_last: bool) -> re.Pattern[str]:
         # The end of a value that is named may come in between.
         if following and following[0].group("close"):
             following = following[1:]
-        if is_open(token) and not has_end(token, following, is_last):
-            what = following[0][0] if following else ANYTHING
-            raise ValueError(
-                f"{token[0]} must be followed by a character that it does not take, not by {what}"
-            )
-    return re.compile("".join(token[0] for token in part))
+        if not is_open(token) or has_end(token, following, is_last):
+            continue
+        what = ANYTHING
+        if following:
+            what = following[0][0]
+        raise ValueError(
+            f"{token[0]} must be followed by a character that it does not take, not by {what}"
+        )
+    texts = [token[0] for token in part]
+    return re.compile("".join(texts))
 
 
 def has_end(token: Token, following: Sequence[Token], is_last: bool) -> bool:
@@ -187,10 +191,14 @@ def is_open(token: Token) -> bool:
 
 def ends(token: Token, following: Token) -> bool:
     """Return whether a repeat ends where the following token begins, and nowhere else."""
-    atom = following.group("atom") or "."
-    is_character = atom != "." and (len(atom) == 1 or ESCAPED.fullmatch(atom))
-    if not is_character or MAY_BE_ABSENT.match(
-        following.group("repeat") or ""
-    ):
+    atom = following.group("atom")
+    if not atom or atom == ".":
         return False
-    return not re.fullmatch(token.group("atom"), atom[-1])
+    is_class = len(atom) > 1 and not ESCAPED.fullmatch(atom)
+    if is_class:
+        return False
+    repeat = following.group("repeat")
+    if repeat and MAY_BE_ABSENT.match(repeat):
+        return False
+    character = atom[-1]
+    return not re.fullmatch(token.group("atom"), character)

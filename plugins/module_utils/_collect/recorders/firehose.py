@@ -111,12 +111,18 @@ def client_in(headers: Mapping[str, Any]) -> str:
 
 def action_of(message: Mapping[str, Any], delivered: bool) -> str:
     if "event_type" in message:
-        return "taken off" if delivered else "notify"
+        if delivered:
+            return "taken off"
+        return "notify"
     if "method" not in message:
-        return "answered" if delivered else "reply"
+        if delivered:
+            return "answered"
+        return "reply"
     if delivered:
         return "received"
-    return "call" if message.get("_msg_id") else "cast"
+    if message.get("_msg_id"):
+        return "call"
+    return "cast"
 
 
 def fitting(pattern: re.Pattern[str], text: Any) -> str | None:
@@ -265,11 +271,15 @@ def readmit(broker: Broker, name: str, now: float) -> None:
         return
     needed: set[str] = set()
     for user, tags in users.items():
-        if user != name and lives(tags, now):
+        if user == name:
+            continue
+        if lives(tags, now):
             needed.update(tags)
     for tag in users[name]:
-        if tag.startswith(RESTORES) and tag not in needed:
-            broker.ask("trace_off", "-p", tag[len(RESTORES) :])
+        if not tag.startswith(RESTORES) or tag in needed:
+            continue
+        virtual_host = tag[len(RESTORES) :]
+        broker.ask("trace_off", "-p", virtual_host)
     broker.ask("delete_user", name)
 
 

@@ -96,12 +96,15 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
 
 
 def from_facts(facts: Mapping[str, Any], reading: Reading) -> Iterable[Event]:
-    yield from from_domain(facts.get("domain") or {}, reading)
+    domain = facts.get("domain") or {}
+    yield from from_domain(domain, reading)
     for name, events_of in OF_PORTS.items():
-        for port, fact in (facts.get(name) or {}).items():
+        ports = facts.get(name) or {}
+        for port, fact in ports.items():
             if fact:
                 yield from events_of(port, fact, reading)
-    yield from from_ceph(facts.get("ceph") or {}, reading)
+    ceph = facts.get("ceph") or {}
+    yield from from_ceph(ceph, reading)
 
 
 def from_domain(domain: JsonObject, reading: Reading) -> Iterable[Event]:
