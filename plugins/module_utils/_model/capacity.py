@@ -218,12 +218,16 @@ class ComputeCapacity:
     @property
     def scope(self) -> list[ComputeHost]:
         """Return the hosts with a compute service that are the host, and in the zone, that was asked for."""
-        found = [host for host in self.hosts or () if host.service is not None]
         asked = self.requested
-        if asked.host is not None:
-            found = [host for host in found if host.host == asked.host]
-        if asked.zone is not None:
-            found = [host for host in found if host.zone == asked.zone]
+        found: list[ComputeHost] = []
+        for host in self.hosts or ():
+            if host.service is None:
+                continue
+            if asked.host is not None and asked.host != host.host:
+                continue
+            if asked.zone is not None and asked.zone != host.zone:
+                continue
+            found.append(host)
         return found
 
     @property
