@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import IO, Any
@@ -123,16 +123,17 @@ def directory_of(path: str) -> Iterator[tuple[str, list[str]]]:
 def archives_at(path: str) -> list[str]:
     """Return the archive at a path, or those in a directory that has only them and their checksums."""
     if os.path.isfile(path):
-        return [path] if is_archive(path) else []
-    with contextlib.suppress(OSError):
-        names = [
-            name
-            for name in sorted(os.listdir(path))
-            if not name.endswith(CHECKSUMS)
-        ]
-        if all(is_archive(name) for name in names):
-            return [os.path.join(path, name) for name in names]
-    return []
+        if is_archive(path):
+            return [path]
+        return []
+    try:
+        listed = sorted(os.listdir(path))
+    except OSError:
+        return []
+    names = [name for name in listed if not name.endswith(CHECKSUMS)]
+    if not all(is_archive(name) for name in names):
+        return []
+    return [os.path.join(path, name) for name in names]
 
 
 def is_archive(name: str) -> bool:
@@ -244,18 +245,31 @@ def time_of(member: zipfile.ZipInfo) -> float:
 def target_of(name: str, folder: str, budget: Budget) -> str | None:
     """Return where a member goes: below the folder. None for a name that leads elsewhere, or that no file can have."""
     parts = [part for part in name.split("/") if part not in ("", ".")]
-    leads_out = name.startswith("/") or ".." in parts
-    longest = max(map(len, parts), default=0)
-    if leads_out or "\0" in name or not 0 < longest <= LONGEST_NAME:
+    if leads_out(name, parts) or not can_be_written(name, parts):
         budget.left_out += 1
         return None
     target = os.path.join(folder, *parts)
+    parent = os.path.dirname(target)
     try:
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        os.makedirs(parent, mode=0o700, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
         budget.left_out += 1
         return None
-    return None if os.path.lexists(target) else target
+    if os.path.lexists(target):
+        return None
+    return target
+
+
+def leads_out(name: str, parts: Sequence[str]) -> bool:
+    return name.startswith("/") or ".." in parts
+
+
+def can_be_written(name: str, parts: Sequence[str]) -> bool:
+    """Return whether a file can have a name that is made of these parts."""
+    if not parts or "\0" in name:
+        return False
+    longest = max(map(len, parts))
+    return longest <= LONGEST_NAME
 
 
 def write(

@@ -57,10 +57,19 @@ def reported_until(logs: LogDirectory) -> list[float]:
 
     A report without a manifest does not say when it was made: its files may be as old as a copy.
     """
-    reports = [Report(place.top) for place in logs.places if place.whole_host]
-    begun = [report.begun for report in reports if report.has(COMMANDS)]
-    known = [at for at in begun if at is not None]
-    return [min(known)] if known and len(known) == len(begun) else []
+    begun: list[float] = []
+    for place in logs.places:
+        if not place.whole_host:
+            continue
+        report = Report(place.top)
+        if not report.has(COMMANDS):
+            continue
+        if report.begun is None:
+            return []
+        begun.append(report.begun)
+    if not begun:
+        return []
+    return [min(begun)]
 
 
 def is_sign(event: Json) -> bool:
@@ -150,11 +159,15 @@ def host_asked(event: Json, hosts: Collection[str]) -> str | None:
     """Return the host that a message asks to build the server, by the name that it has here."""
     if event.get("method") != "build_and_run_instance":
         return None
-    service, _dot, name = (event.get("topic") or "").partition(".")
+    topic = event.get("topic") or ""
+    service, _dot, name = topic.partition(".")
     if service != "compute" or not name:
         return None
     short = short_name(name)
-    return next((host for host in hosts if short_name(host) == short), name)
+    for host in hosts:
+        if short_name(host) == short:
+            return host
+    return name
 
 
 def short_name(host: str) -> str:

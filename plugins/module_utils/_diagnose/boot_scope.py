@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from .._collect.logs.reader import events_in
 from .._components.tables import is_beside_instance
@@ -87,15 +88,25 @@ def is_over(bundle: Bundle) -> bool:
 def longest_silence(bundle: Bundle) -> int:
     """Return for how many seconds a boot may log nothing while it goes on."""
     events = list(chain.from_iterable(map(events_in, bundle.hosts.values())))
+    if not any(map(is_work, events)):
+        return LONGEST_CALL
+    ports = set(bundle.keys.get("port", ()))
+    if not ports:
+        return LONGEST_WAIT
+    if ports <= plugged_ports(events):
+        return LONGEST_CALL
+    return LONGEST_WAIT
+
+
+def plugged_ports(events: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Return the ids of the ports of which Neutron has reported that they are plugged."""
     plugged: set[str] = set()
     for event in events:
-        if any(PLUGGED in phrase for phrase in event.get("phrases", ())):
-            plugged.update(event["keys"].get("port", ()))
-    ports = set(bundle.keys.get("port", ()))
-    waits_for_network = any(map(is_work, events)) and not (
-        ports and ports <= plugged
-    )
-    return LONGEST_WAIT if waits_for_network else LONGEST_CALL
+        phrases = event.get("phrases", ())
+        if any(PLUGGED in phrase for phrase in phrases):
+            ports = event["keys"].get("port", ())
+            plugged.update(ports)
+    return plugged
 
 
 def took(events: Sequence[Event]) -> float | None:

@@ -298,18 +298,15 @@ def causes_in(
     bundle: Bundle, record: Record, events: list[Event], quotes: bool
 ) -> list[RequestCause]:
     """Return the causes of the requests that failed beside a boot, or of those that were asked about."""
-    has_passed = record.verdict.result is Result.PASS
-    found = [
-        request
-        for request in bundle.requests
-        if has_passed or not request.of_others
-    ]
+    found = list(bundle.requests)
+    if record.verdict.result is not Result.PASS:
+        found = [request for request in found if not request.of_others]
     if bundle.boot is not None and bundle.reported:
         # What failed before the boot did not keep the server from working, which the hosts show.
-        found = [request for request in found if request.until >= bundle.began]
-    return causes_of(
-        found, bundle.others or bundle.hosts, events, quotes, bundle.baseline
-    )
+        began = bundle.began
+        found = [request for request in found if request.until >= began]
+    hosts = bundle.others or bundle.hosts
+    return causes_of(found, hosts, events, quotes, bundle.baseline)
 
 
 def events_beside(bundle: Bundle, record: Record) -> list[Event]:

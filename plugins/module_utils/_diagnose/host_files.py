@@ -180,12 +180,12 @@ def named_addresses(
     addresses: dict[str, set[str]] = {name: set() for name in names}
     short = {name.partition(".")[0]: name for name in addresses}
     for top in tops:
-        for address, word in hosts_entries(text_of(top, "etc/hosts") or ""):
-            name = (
-                word
-                if word in addresses
-                else short.get(word.partition(".")[0])
-            )
+        text = text_of(top, "etc/hosts") or ""
+        for address, word in hosts_entries(text):
+            name: str | None = word
+            if word not in addresses:
+                first_label = word.partition(".")[0]
+                name = short.get(first_label)
             if name:
                 addresses[name].add(address)
     return {name: sorted(texts) for name, texts in addresses.items()}

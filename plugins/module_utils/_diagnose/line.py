@@ -187,12 +187,12 @@ def marks_of_request(
     """Return whether a request to an API asks for a server or removes one."""
     if http is None:
         return frozenset()
-    method, path = http.method, plain_path(http.path)
-    if method == "POST" and path.endswith("/servers") and requests:
-        return frozenset(
-            {Mark.ASKED if http.status in (None, 202) else Mark.REFUSED}
-        )
-    if method == "DELETE" and DELETED_SERVER.search(path):
+    path = plain_path(http.path)
+    if http.method == "POST" and path.endswith("/servers") and requests:
+        if http.status in (None, 202):
+            return frozenset({Mark.ASKED})
+        return frozenset({Mark.REFUSED})
+    if http.method == "DELETE" and DELETED_SERVER.search(path):
         return frozenset({Mark.DELETED})
     return frozenset()
 

@@ -191,12 +191,14 @@ def beside(
     until = max(request.until for request in asked) + BESIDE
     owners = {request.owner for request in asked} | {None}
     projects = {project_of(writer_of(request.service)) for request in asked}
-    return [
-        request
-        for request in failed_in(logs, since, until, near)
-        if request.owner in owners
-        and project_of(writer_of(request.service)) in projects
-    ]
+    found: list[LoggedRequest] = []
+    for request in failed_in(logs, since, until, near):
+        if request.owner not in owners:
+            continue
+        project = project_of(writer_of(request.service))
+        if project in projects:
+            found.append(request)
+    return found
 
 
 def taken_up(
@@ -272,11 +274,15 @@ def boot_to_follow(
     """Return the boot that is judged; None if other requests failed and no boot is known to have done so."""
     if not has_failures:
         return boots.chosen(there)
-    unbuilt = [boot for boot in there if boot.outcome is not Outcome.BUILT]
-    of_failed = [boot for boot in unbuilt if boot.outcome is Outcome.FAILED]
-    if of_failed:
-        return of_failed[0]
-    return boots.chosen(there) if len(unbuilt) == 1 else None
+    unbuilt: list[FoundBoot] = []
+    for boot in there:
+        if boot.outcome is Outcome.FAILED:
+            return boot
+        if boot.outcome is not Outcome.BUILT:
+            unbuilt.append(boot)
+    if len(unbuilt) != 1:
+        return None
+    return boots.chosen(there)
 
 
 def around(logs: LogDirectory, boot: WholeBoot) -> list[LoggedRequest]:

@@ -60,14 +60,18 @@ class Services:
 
     def _add_programs(self, log: Mapping[str, Any]) -> None:
         """Learn by which names the journal and the files of a service call it."""
-        for name in log.get("journals") or []:
-            self.programs[unit_name(name)] = log["service"]
+        service = log["service"]
+        for unit in log.get("journals") or []:
+            program = unit_name(unit)
+            self.programs[program] = service
         for pattern in log.get("files") or []:
             base = os.path.basename(pattern)
             name = stem(base)
+            if re.search(r"[*?\[]", name):
+                continue
             # The name must be that of one service alone: two have an api.log.
-            if not re.search(r"[*?\[]", name) and len(self.names[base]) == 1:
-                self.programs.setdefault(name, log["service"])
+            if len(self.names[base]) == 1:
+                self.programs.setdefault(name, service)
 
     def of_file(self, path: str) -> str | None:
         """Return the service of a file by its path below the host's root, or None: then its lines may name it."""

@@ -86,13 +86,15 @@ def in_ovn(
     """Return the ports of an instance and their networks, from the first host with OVN's databases that has them."""
     for report in reports:
         database = instance_in_ovn.northbound(host_of(report))
-        ports = instance_in_ovn.ports_of(server, database) if database else ()
-        if database and ports:
-            networks = networks_of(ports, database)
-            known = {network.id for network in networks}
-            return tuple(
-                port for port in ports if port.network in known
-            ), networks
+        if database is None:
+            continue
+        ports = instance_in_ovn.ports_of(server, database)
+        if not ports:
+            continue
+        networks = networks_of(ports, database)
+        known = {network.id for network in networks}
+        in_known = tuple(port for port in ports if port.network in known)
+        return in_known, networks
     return (), ()
 
 

@@ -79,9 +79,10 @@ def ports_in(written: ET.Element, domain: Domain) -> Iterator[Port]:
     macs = {interface.tap: interface.mac for interface in domain.interfaces}
     for port in written.iterfind(f".//{NOVA}port"):
         identity = port.get("uuid") or ""
-        mac = macs.get(f"{TAP}{identity[:KNOWN]}") or ""
-        addresses = tuple(
-            address.get("address") or ""
-            for address in port.iterfind(f"{NOVA}ip")
-        )
-        yield port_seen(identity, mac, addresses)
+        tap = f"{TAP}{identity[:KNOWN]}"
+        mac = macs.get(tap) or ""
+        addresses: list[str] = []
+        for written_address in port.iterfind(f"{NOVA}ip"):
+            address = written_address.get("address") or ""
+            addresses.append(address)
+        yield port_seen(identity, mac, tuple(addresses))

@@ -198,9 +198,10 @@ def routers_with(
     """Return the ids of the routers that have one of some ports."""
     names = {f"{ROUTER_PORT}{port.id}" for port in serving}
     rows = {row.uuid for row in database.router_ports if row.name in names}
-    found = [
-        router.name
-        for router in database.routers
-        if rows.intersection(listed(router.ports))
-    ]
-    return tuple(name.replace(PREFIX, "", 1) for name in found)
+    found: list[str] = []
+    for router in database.routers:
+        ports = listed(router.ports)
+        if rows.intersection(ports):
+            identity = router.name.replace(PREFIX, "", 1)
+            found.append(identity)
+    return tuple(found)

@@ -98,11 +98,14 @@ def newest_of(places: Iterable[Place]) -> dict[str, Report]:
     newest: dict[str, tuple[str, Report]] = {}
     for place in places:
         report = Report(place.top)
-        if not (place.whole_host and report.has(COMMANDS)):
+        if not place.whole_host or not report.has(COMMANDS):
             continue
         host = hostname_of(place.top) or place.name
-        if host not in newest or newest[host][1].now < report.now:
-            newest[host] = (place.name, report)
+        if host in newest:
+            _name, known = newest[host]
+            if known.now >= report.now:
+                continue
+        newest[host] = (place.name, report)
     return dict(newest.values())
 
 
