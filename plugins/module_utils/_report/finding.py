@@ -114,12 +114,15 @@ def stage_error(record: Record) -> str | None:
     """Return the error of the failed stage in one line; None where it is the verdict's reason, for want of more."""
     stage = first_failed(record.stages_and_removal)
     # A removal that failed may have been done since.
-    if stage is None or stage.error is None or not record.verdict.headline:
+    if stage is None or stage.error is None:
+        return None
+    if not record.verdict.headline:
         return None
     if stage.stage is StageName.REMOVAL and record.leftovers:
         # What the cloud answered stands beside each of them.
         kinds = [left.kind.replace("_", " ") for left in record.leftovers]
-        return f"not removed: {', '.join(kinds)}"
+        listed = ", ".join(kinds)
+        return f"not removed: {listed}"
     return " ".join(stage.error.message.split())
 
 

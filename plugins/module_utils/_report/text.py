@@ -407,13 +407,12 @@ def junit(record: Record) -> str:
         f"{thing.name}: {thing.reason}" for thing in record.leftovers
     )
     cases.append(case("nothing left", 0, failure=left or None))
-    if record.verdict.result is not Result.PASS and all(
-        done.find("failure") is None for done in cases
-    ):
+    has_passed = record.verdict.result is Result.PASS
+    has_failure = any(done.find("failure") is not None for done in cases)
+    if not has_passed and not has_failure:
         cases.append(case("run", 0, failure=record.verdict.reason))
-    return suite_of(
-        f"stackproof {record.cloud}", record.started, record.duration_s, cases
-    )
+    suite = f"stackproof {record.cloud}"
+    return suite_of(suite, record.started, record.duration_s, cases)
 
 
 def suite_of(
@@ -447,20 +446,29 @@ def count_of(tag: str, cases: Iterable[Element]) -> int:
 
 
 def stage_case(stage: Stage, record: Record) -> Element:
-    error, verdict = stage.error, record.verdict
-    failure = f"{error.message}\n{error.hint}" if error else None
-    parts = finding.parts(record) if stage.stage == verdict.stage else []
-    if error and parts:
-        headline = verdict.headline or verdict.reason
-        failure = "\n".join(
-            [headline, *(f"{name}: {text}" for name, text in parts)]
-        )
-    skipped = (
-        stage.details.get("reason", "")
-        if stage.status is StageStatus.SKIPPED
-        else None
-    )
-    return case(stage.stage.value, stage.duration_s or 0, failure, skipped)
+    failure = stage_failure(stage, record)
+    skipped = None
+    if stage.status is StageStatus.SKIPPED:
+        skipped = stage.details.get("reason", "")
+    took = stage.duration_s or 0
+    return case(stage.stage.value, took, failure, skipped)
+
+
+def stage_failure(stage: Stage, record: Record) -> str | None:
+    """Return the error of a stage; for the stage of the verdict, what the verdict says of it."""
+    error = stage.error
+    if error is None:
+        return None
+    own = f"{error.message}\n{error.hint}"
+    verdict = record.verdict
+    if stage.stage != verdict.stage:
+        return own
+    parts = finding.parts(record)
+    if not parts:
+        return own
+    headline = verdict.headline or verdict.reason
+    lines = [f"{name}: {text}" for name, text in parts]
+    return "\n".join([headline, *lines])
 
 
 def limit_case(limit: Threshold) -> Element:

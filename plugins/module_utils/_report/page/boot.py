@@ -44,7 +44,8 @@ def timeline(flow: FollowedFlow) -> Timeline | None:
     if not known:
         return None
     zero = min(start for start, _end in known)
-    whole = max(end for _start, end in known) - zero
+    last = max(end for _start, end in known)
+    whole = last - zero
     rows = [
         part_row(part, interval, zero, whole)
         for part, interval in zip(flow.parts, intervals)
@@ -74,12 +75,17 @@ def part_row(
 def interval_of(part: Part, times: Times) -> Interval | None:
     """Return begin and end of a part: to its last known end, or to the first named end that is known."""
     starts = [times[step] for step in part.starts if step in times]
-    ends = [
-        times[step] for step in part.ends or part.ends_first if step in times
-    ]
-    if not starts or not ends:
+    if not starts:
+        return None
+    named_ends = part.ends or part.ends_first
+    ends = [times[step] for step in named_ends if step in times]
+    if not ends:
         return None
     start = min(starts)
-    end = max(ends) if part.ends else ends[0]
+    end = ends[0]
+    if part.ends:
+        end = max(ends)
     # Clocks of two hosts may differ by more than a short part takes: then its length is not known.
-    return (start, end) if start <= end else None
+    if start > end:
+        return None
+    return start, end

@@ -130,9 +130,12 @@ def error_of(record: Record) -> Pairs:
 
 
 def error_pairs(error: Failure, verdict: Verdict) -> Pairs:
+    status = None
+    if error.status is not None:
+        status = str(error.status)
     pairs = [
         ("error", words(error.kind)),
-        ("HTTP status", None if error.status is None else str(error.status)),
+        ("HTTP status", status),
         ("request id", error.request_id),
         ("resource", error.resource),
     ]
