@@ -12,7 +12,7 @@ from density import Density, density_of
 from tree import ROOT
 
 # What the plugins had when this was written. Lower these when they have become better, and never raise them.
-MOST_BRANCHES_PER_100_LINES = 25.4
+MOST_BRANCHES_PER_100_LINES = 25
 MOST_SUBSCRIPTS_PER_1000_LINES = 17
 LEAST_PARAMETERS_TYPED = 1
 # With more branches a function has steps that deserve names.

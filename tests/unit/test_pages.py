@@ -102,8 +102,8 @@ def test_the_verdict_has_the_numbers_that_were_measured():
     right, wrong, unnamed = map(measured_wrong_not_dead, rows)
     failed = int(measured_wrong_not_dead("run")) - int(measured_wrong_not_dead("no effect: the run passed"))
     sentence = (
-        f"{right} of {failed} failed runs with faults that it was not tuned with, wrong in {wrong}, and named no component"
-        f" in {unnamed}"
+        f"{right} of {failed} failed runs with faults that it was not tuned with, wrong in {wrong},"
+        f" and named no component in {unnamed}"
     )
     assert sentence in " ".join(README.split())
     assert f"| the verdict | {right} | {wrong} |" in RESULTS

@@ -363,7 +363,7 @@ class Removal:
         if self._is_to_be_deleted(way, state):
             self._delete(cloud, way, state)
         elif state:
-            self.reason = f"it is still there, {state} since its deletion"
+            self.reason = f"its deletion was accepted, and it is still there, in the status {state}"
 
     def _is_to_be_deleted(self, way: Delete, state: str) -> bool:
         """Return whether its deletion was not asked for yet, or has to be asked for again."""

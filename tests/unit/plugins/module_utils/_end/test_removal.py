@@ -432,7 +432,7 @@ def test_a_deletion_that_always_ends_in_an_error_is_given_up(cloud, had, remove)
     had("volume", _after_delete=[["error_deleting"]] * 9)
     (left,) = remove(enough=lambda: len(cloud.requests) > 30)
     assert deletions(cloud) == ["volumes"] * removal.TRIES
-    assert left.reason == "it is still there, error_deleting since its deletion"
+    assert left.reason == "its deletion was accepted, and it is still there, in the status error_deleting"
 
 
 def soft_deletions(cloud):
@@ -453,7 +453,7 @@ def test_a_server_that_is_only_soft_deleted_is_deleted_for_good(cloud, run, had,
 def test_a_server_that_is_slow_to_be_deleted_for_good_is_asked_for_once(cloud, had, remove):
     had("server", status="SOFT_DELETED", _stays=True)
     (left,) = remove(enough=lambda: len(cloud.asked("GET", "/servers/")) > 5)
-    assert left.reason == "it is still there, soft_deleted since its deletion"
+    assert left.reason == "its deletion was accepted, and it is still there, in the status soft_deleted"
     assert len(soft_deletions(cloud)) == 1
 
 
@@ -654,7 +654,7 @@ def test_what_does_not_go_is_left_at_the_deadline(cloud, had, remove):
     left = remove(timeout=0.1)
     assert time.monotonic() - began < 10
     assert [(leftover.kind, leftover.reason) for leftover in left] == [
-        ("server", "it is still there, deleting since its deletion")
+        ("server", "its deletion was accepted, and it is still there, in the status deleting")
     ]
     assert cloud.all("networks") == []  # it has its chance out of turn
 
@@ -682,7 +682,7 @@ def test_what_is_deleted_out_of_turn_is_left_with_its_own_state(had, remove):
     for kind in ("volume", "server"):
         had(kind, _after_delete=[["deleting"] * 9999])
     assert {leftover.kind: leftover.reason for leftover in remove(timeout=0.1)} == dict.fromkeys(
-        ("server", "volume"), "it is still there, deleting since its deletion"
+        ("server", "volume"), "its deletion was accepted, and it is still there, in the status deleting"
     )
 
 
