@@ -340,14 +340,22 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if is_wrong_endpoint(symptom):
         return command("openstack endpoint list")
     if is_cut_off(symptom) and cause.shows(symptom):
-        return command(
-            f"nc -v -z -w 3 {symptom.address} {symptom.port}", symptom.host
-        )
+        return by_way(symptom, case)
     if symptom.is_denied:
         return credentials(symptom, cause, case) or rights(symptom, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
         return by_component(symptom)
     return by_place(symptom)
+
+
+def by_way(symptom: Symptom, case: Case) -> Advice:
+    """Return the command that tries a connection, and the one that shows who listens at its other end."""
+    attempt = f"nc -v -z -w 3 {symptom.address} {symptom.port}"
+    there = case.record.hosts_by_address.get(symptom.address or "")
+    listening = None
+    if there not in (None, symptom.host):
+        listening = command(f"ss -lntp 'sport = :{symptom.port}'", there)
+    return Advice(Reason.SHOW_STATE, attempt, symptom.host, then=listening)
 
 
 def is_wrong_endpoint(symptom: Symptom) -> bool:

@@ -90,13 +90,14 @@ class Reason(Word):
 class Advice:
     """What to do next: a command and the host to run it on, or something that needs no command.
 
-    hosts: those that could not be read.
+    hosts: those that could not be read. then: what to look at after that, on another host.
     """
 
     reason: Reason
     command: Optional[str] = None
     host: Optional[str] = None
     hosts: tuple[str, ...] = ()
+    then: Optional[Advice] = None
 
 
 @dataclass(frozen=True)

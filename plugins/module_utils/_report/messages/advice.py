@@ -30,11 +30,14 @@ def advice(given: Advice | None) -> str | None:
     if given is None:
         return None
     if given.reason == Reason.SHOW_STATE:
-        return (
-            f"on {given.host}: {given.command}"
-            if given.host
-            else given.command
-        )
+        return "; ".join(filter(None, [in_place(given), advice(given.then)]))
     if given.reason == Reason.MAKE_HOSTS_READABLE:
         return f"make {', '.join(given.hosts)} readable"
     return TEXTS[given.reason]
+
+
+def in_place(given: Advice) -> str | None:
+    """Return a command with the host to run it on."""
+    if given.host is None:
+        return given.command
+    return f"on {given.host}: {given.command}"

@@ -188,6 +188,12 @@ def test_a_way_is_tried_from_the_host_where_it_is_cut(symptom_host, only_from_he
     assert in_words(advice.command_for(cause("x", "a", way), case_of([with_units("a", "x.service")]))) == command
 
 
+def test_who_listens_at_the_other_end_of_a_way_is_shown_on_its_host():
+    hosts = [with_units("a", "x.service"), as_json.host("b", facts={"addresses": ["10.0.0.1"]})]
+    given = advice.command_for(cause("x", "a", cut("x", "a", only_from_here=True)), case_of(hosts))
+    assert in_words(given) == "on a: nc -v -z -w 3 10.0.0.1 5672; on b: ss -lntp 'sport = :5672'"
+
+
 def on_a(component, symptom):
     return in_words(advice.command_for(cause(component, "a", symptom), case_of([with_units("a", "x.service")])))
 
