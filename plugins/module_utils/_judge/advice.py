@@ -184,8 +184,22 @@ def next_thing(
         return command_for(cause, case)
     if case.pause_s is not None:
         return Advice(Reason.ALLOW_MORE_TIME)
+    if not suspects:
+        return access(case)
+    first = suspects[0]
+    # More logs may decide, but a service that does not run is looked at before that.
+    if does_not_run(first):
+        return state_of(first, case)
     # What speaks for a suspect is no proof: its state and its log say more than that.
-    return access(case) or (state_of(suspects[0], case) if suspects else None)
+    return access(case) or state_of(first, case)
+
+
+def does_not_run(cause: Cause) -> bool:
+    """Return whether the unit of a suspect itself is not running."""
+    return any(
+        symptom.code == Code.UNIT_NOT_RUNNING and cause.shows(symptom)
+        for symptom in cause.symptoms
+    )
 
 
 def advice_for_request(

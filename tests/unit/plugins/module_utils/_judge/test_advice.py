@@ -338,3 +338,12 @@ def shown_at(*levels):
 def test_which_access_would_show_more(hosts, flows, words):
     access = in_words(advice.access(case_of(hosts, flows=flows)))
     assert access is None if words is None else words in access
+
+
+def test_a_suspect_whose_unit_does_not_run_is_looked_at_before_more_logs_are_asked_for():
+    case = case_of([with_units("a", "x.service")], flows=shown_at("info", "debug"))
+    assert advice.access(case).reason == Reason.LOG_MESSAGING
+    stopped = cause("x", "a", seen(Kind.STATE, "x", "a"))
+    assert in_words(advice.advice_for(None, None, [stopped], case)).startswith("on a: systemctl status x.service")
+    silent = cause("x", "a", seen(Kind.ERROR, "x", "a"))
+    assert advice.advice_for(None, None, [silent], case).reason == Reason.LOG_MESSAGING
