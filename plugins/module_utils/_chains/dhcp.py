@@ -120,6 +120,8 @@ def received(cloud: Cloud) -> Found:
     """Check whether what the guest sends reaches dnsmasq."""
     heard = kinds(cloud)
     applies_if(cloud.guest_asked_for_lease and not cloud.guest_has_lease)
+    # One that does not run receives nothing, whatever comes to its host.
+    applies_if(given(served(cloud)).processes)
     if heard:
         return HOLDS
     return broken(subject=ends(cloud))

@@ -148,6 +148,20 @@ def test_an_agent_with_a_port_has_to_have_files_for_the_network() -> None:
     assert (link.code, link.owner, link.host) == ("dhcp_directory", DHCP, "network1")
 
 
+@pytest.mark.parametrize(
+    ("processes", "state"),
+    [([{"pid": 7, "options": []}], LinkState.BROKEN), ([], LinkState.NOT_APPLICABLE)],
+)
+def test_what_does_not_run_loses_no_request_on_its_way(processes: list[Json], state: LinkState) -> None:
+    def unheard(record: Json) -> None:
+        facts = host(record, "network1")["facts"]["dhcp"][PORT]
+        facts.update(directory="/var/lib/neutron/dhcp/x", processes=processes, log=[])
+
+    links_of = {link.code: link.state for link in chains_of(started, assigned, unheard)["dhcp"].links}
+    assert links_of["dhcp_received"] is state
+    assert links_of["dhcp_process"] is (LinkState.HOLDS if processes else LinkState.BROKEN)
+
+
 def test_the_chain_of_the_port_holds() -> None:
     chain = chains_of()["ovs_port"]
     assert {link.state for link in chain.links} == {LinkState.HOLDS}
