@@ -17,8 +17,8 @@ DATA = {"steps": [{"id": "boot", "within": [None, 1.5]}], "schema": "stackproof.
 class Parser:
     """A parser that counts its calls."""
 
-    def __init__(self, data=DATA):
-        self.data = data
+    def __init__(self, data=None):
+        self.data = data or DATA
         self.calls = 0
 
     def __call__(self, _text):
@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_a_text_is_parsed_once():
     parser = Parser()
-    assert [kept_data.parsed("text", parser) for _ in range(3)] == [DATA] * 3
+    assert [kept_data.parsed("text", parser) for _turn in range(3)] == [DATA] * 3
     assert parser.calls == 1
 
 
@@ -50,13 +50,13 @@ def test_another_text_is_parsed():
 def test_a_damaged_file_is_replaced(content):
     kept_data.path_of("text").write_bytes(content)
     parser = Parser()
-    assert [kept_data.parsed("text", parser) for _ in range(2)] == [DATA] * 2
+    assert [kept_data.parsed("text", parser) for _turn in range(2)] == [DATA] * 2
     assert parser.calls == 1
 
 
 def test_values_that_cannot_be_kept_are_parsed_each_time(folder):
     parser = Parser({"since": datetime.date(2026, 11, 28)})
-    assert [kept_data.parsed("text", parser) for _ in range(2)] == [parser.data] * 2
+    assert [kept_data.parsed("text", parser) for _turn in range(2)] == [parser.data] * 2
     assert parser.calls == 2
     assert not list(folder.iterdir())
 
