@@ -175,6 +175,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.record
     Instance,
     OtherBoots,
     Record,
+    first_failed,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
     StageName,
@@ -222,8 +223,7 @@ def has_failed(run: Run | None) -> bool:
     """Return whether a stage of a run has failed, or the removal after all stages worked."""
     if run is None:
         return False
-    failed = run.record.failed_stage or run.record.failed_removal
-    return failed is not None
+    return first_failed(run.record.stages_and_removal) is not None
 
 
 def deadline_for(run: Run | None, timeout: float) -> waiting.Deadline:

@@ -10,7 +10,7 @@ from .._model.chain import LinkState
 from .._model.finding import Finding, Judgement, Outcome
 from .._model.record import Record
 from .._model.stage import Stage
-from .._model.words import Result, StageName
+from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
 from .culprit import finding, finding_in_health
 from .weights import WEIGHTS, Weights
@@ -128,8 +128,8 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
 
 def failed_removal(record: Record, weights: Weights) -> Judgement:
     """Return the judgement on a run that could not be removed, with the finding about who kept it from that."""
-    removal = record.failed_removal
-    if removal is None:
+    removal = record.removal
+    if removal is None or removal.status != StageStatus.FAILED:
         return Judgement(Result.FAIL, Outcome.LEFT)
     found = finding(record.as_removal, weights)
     return Judgement(

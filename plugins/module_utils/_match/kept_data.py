@@ -15,10 +15,11 @@ import hashlib
 import marshal
 import os
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .._record.run import replaced
 
 FOLDER = Path(__file__).parent / "__pycache__"
 
@@ -45,9 +46,5 @@ def keep(path: Path, data: Any) -> None:
         content = marshal.dumps(data)
     except ValueError:  # it has a date, for example
         return
-    with contextlib.suppress(OSError):
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, delete=False
-        ) as file:
-            file.write(content)
-        os.replace(file.name, path)
+    with contextlib.suppress(OSError), replaced(str(path)) as file:
+        file.write(content)

@@ -421,11 +421,6 @@ class Record:
         return first_failed(self.stages)
 
     @property
-    def failed_removal(self) -> Optional[Stage]:
-        """Return the removal of the run, if something could not be removed."""
-        return first_failed([self.removal] if self.removal else [])
-
-    @property
     def is_removal(self) -> bool:
         """Return whether it is about the removal of a run, as as_removal makes it."""
         return any(stage.stage is StageName.REMOVAL for stage in self.stages)

@@ -16,7 +16,14 @@ from .._model.codec import iso_of
 from .._model.diagnosis import Diagnosis, RequestFailure
 from .._model.host import Check, Host
 from .._model.operation import Operation
-from .._model.record import EarlierRuns, HostLogs, LogFile, Record, Threshold
+from .._model.record import (
+    EarlierRuns,
+    HostLogs,
+    LogFile,
+    Record,
+    Threshold,
+    first_failed,
+)
 from .._model.stage import Call, Stage
 from .._model.words import CheckStatus, HostStatus, Result, StageStatus
 from .._record.words import clean
@@ -105,7 +112,7 @@ def run_lines(record: Record, directory: str) -> list[str]:
 
 def slowest_lines(record: Record) -> list[str]:
     """Return the slowest requests; after a failure they stand on the page alone."""
-    if record.failed_stage or record.failed_removal:
+    if first_failed(record.stages_and_removal):
         return []
     lines = [
         f"  {call.seconds:>7.2f}   {name}: {call.method} {call.path}"

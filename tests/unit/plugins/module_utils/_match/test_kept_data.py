@@ -76,6 +76,6 @@ def test_a_full_disk_does_no_harm(monkeypatch, folder):
     def full(*_args, **_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", full)
+    monkeypatch.setattr("tempfile.mkstemp", full)
     assert kept_data.parsed("text", Parser()) == DATA
     assert not list(folder.iterdir())
