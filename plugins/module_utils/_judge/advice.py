@@ -14,14 +14,16 @@ from itertools import chain
 
 from .._collect.api.refused import sought_in
 from .._components.tables import commands_of
+from .._model.event import CONTROL_NODE
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
+from .._model.host import Host
 from .._model.how import How
-from .._model.service import RUNNING, Service
+from .._model.service import Service
 from .._model.shortage import Explanation, Shortage, Sought
 from .._model.shortage import Reason as ShortageReason
 from .._model.symptom import Code, Kind, Symptom
-from .._model.words import HostStatus, Level
+from .._model.words import CheckStatus, HostStatus, Level
 from .case import Case
 from .evidence import (
     DELIBERATE,
@@ -30,9 +32,9 @@ from .evidence import (
     is_cut_off,
     recent_change,
 )
+from .repair import repair_of, unit_of
 from .symptoms.reach import CATALOG
 
-UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 # Commands for what no component alone shows, with the fields of the symptom in them
 COMMANDS = {
     Code.CERTIFICATE_EXPIRED: "openssl s_client -connect {address}:{port} < /dev/null | openssl x509 -noout -dates",
@@ -137,26 +139,32 @@ def advice_for(
 ) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
     advice = next_thing(cause, restart, suspects, case)
-    return advice and in_container(advice, case)
+    return advice and in_container(advice, case.record.hosts)
 
 
-def in_container(advice: Advice, case: Case) -> Advice:
+def advice_for_check(host: Host, hosts: Sequence[Host]) -> Advice | None:
+    """Return the command that shows more of the first check of a host that failed. hosts: all of the record."""
+    failed = [
+        check for check in host.checks if check.status is CheckStatus.FAILED
+    ]
+    where = None if host.host == CONTROL_NODE else host.host
+    advice = command(failed[0].command, where) if failed else None
+    return advice and in_container(advice, hosts)
+
+
+def in_container(advice: Advice, hosts: Sequence[Host]) -> Advice:
     """Return the advice with its programs run in the containers in which they are."""
+    then = advice.then and in_container(advice.then, hosts)
     prefixes = next(
-        (
-            host.prefixes
-            for host in case.record.hosts
-            if host.host == advice.host
-        ),
-        None,
+        (host.prefixes for host in hosts if host.host == advice.host), None
     )
     if not (advice.command and prefixes):
-        return advice
+        return replace(advice, then=then)
     commands = [
         behind_prefix(command, prefixes)
         for command in advice.command.split("; ")
     ]
-    return replace(advice, command="; ".join(commands))
+    return replace(advice, command="; ".join(commands), then=then)
 
 
 def behind_prefix(text: str, prefixes: Mapping[str, Sequence[str]]) -> str:
@@ -211,7 +219,7 @@ def advice_for_request(
     if reason is None:
         return None
     if reason.code == Shortage.SEGMENTS and case:
-        servers = units(NETWORK_SERVER, case)
+        servers = case.units(NETWORK_SERVER)
         if servers:
             return command(SEGMENT_RANGES, servers[0][0])
     where = reason.host if reason.code == Shortage.UNSUPPORTED else None
@@ -292,11 +300,12 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows more, and where to run it: by what is wrong, or else the state of the service."""
     shown = by_weight(cause)
     advice = by_symptom(shown[0], cause, case) if shown else None
-    return (
+    advice = (
         advice
         or changed_option(cause, case)
         or with_changed_file(state_of(cause, case), cause)
     )
+    return advice and replace(advice, repair=repair_of(cause, case))
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -304,7 +313,7 @@ def changed_option(cause: Cause, case: Case) -> Advice | None:
     change = recent_change(cause, case.weights)
     if change is None or change.setting is None:
         return None
-    return by_option(change, change.path or "", change.setting)
+    return by_option(change, change.path or "", change.setting, case)
 
 
 def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
@@ -326,9 +335,9 @@ def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
 def content_of(path: str) -> str:
     """Return the command that shows a file of configuration. No keyring is printed."""
     quoted = shlex.quote(path)
-    unit = UNIT_FILE.search(path)
+    unit = unit_of(path)
     if unit:
-        return f"systemctl cat {unit[1]}"
+        return f"systemctl cat {unit}"
     return (
         f"ls -l {quoted}"
         if path.endswith(KEYRING)
@@ -359,7 +368,7 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return credentials(symptom, cause, case) or rights(symptom, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
         return by_component(symptom)
-    return by_place(symptom)
+    return by_place(symptom, case)
 
 
 def by_way(symptom: Symptom, case: Case) -> Advice:
@@ -387,7 +396,7 @@ def by_component(symptom: Symptom) -> Advice | None:
     return command(texts.get(symptom.how) or commands.state, symptom.host)
 
 
-def by_place(symptom: Symptom) -> Advice | None:
+def by_place(symptom: Symptom, case: Case) -> Advice | None:
     """Return the command that shows the option, the file or the part of the kernel that a symptom is about."""
     path = symptom.path
     if path is None:
@@ -398,7 +407,7 @@ def by_place(symptom: Symptom) -> Advice | None:
     if symptom.setting is not None and (
         symptom.kind in SETTINGS or symptom.code is Code.OPTION_OF_PEER
     ):
-        return by_option(symptom, path, symptom.setting)
+        return by_option(symptom, path, symptom.setting, case)
     return by_path(symptom, path)
 
 
@@ -416,19 +425,28 @@ def by_code(symptom: Symptom) -> Advice | None:
     return command(text.format(**quoted), symptom.host)
 
 
-def by_option(symptom: Symptom, path: str, option: str) -> Advice | None:
-    """Return the command that shows an option. option: its section in brackets, and its name."""
+def by_option(symptom: Symptom, path: str, option: str, case: Case) -> Advice:
+    """Return the command that shows an option where it is odd, and on a host of the same kind.
+
+    option: its section in brackets, and its name.
+    """
+    shown = option_command(path, option)
+    others = [
+        Advice(Reason.SHOW_STATE, shown, other)
+        for other in case.hosts_like(symptom.host)
+    ]
+    first = next(iter(others), None)
+    return Advice(Reason.SHOW_STATE, shown, symptom.host, then=first)
+
+
+def option_command(path: str, option: str) -> str:
     section, _blank, name = option.rpartition(" ")
-    if path.startswith("/"):
-        lines = f"/^{re.escape(section)}/,/^\\[/" if section else ""
-        return command(
-            f"sed --quiet {shlex.quote(f'{lines}{{/^{name}/p}}')} {shlex.quote(path)}",
-            symptom.host,
-        )
-    return command(
-        f"ovs-vsctl get open . {shlex.quote(f'external-ids:{name}')}",
-        symptom.host,
-    )
+    if not path.startswith("/"):
+        key = shlex.quote(f"external-ids:{name}")
+        return f"ovs-vsctl get open . {key}"
+    lines = f"/^{re.escape(section)}/,/^\\[/" if section else ""
+    script = shlex.quote(f"{lines}{{/^{name}/p}}")
+    return f"sed --quiet {script} {shlex.quote(path)}"
 
 
 def by_path(symptom: Symptom, path: str) -> Advice | None:
@@ -465,25 +483,13 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
         text = commands.rights_of_user.format(user=user[1])
     if symptom.peer_host:
         return command(text, symptom.peer_host)
-    running = units(symptom.peer or "", case)
+    running = case.units(symptom.peer or "")
     hosts = [host for host, _unit in running]
     return command(text, next(iter(hosts), None))
 
 
-def units(
-    component: str, case: Case, host: str | None = None
-) -> list[tuple[str, Service]]:
-    """Return (host, service) of a component, on one host or on all; those that do not run come first."""
-    found = [
-        (place.host, service)
-        for place, service in case.services
-        if service.component == component and host in (None, place.host)
-    ]
-    return sorted(found, key=lambda pair: pair[1].state == RUNNING)
-
-
 def of_unit(cause: Cause, case: Case) -> Advice | None:
-    for host, service in units(cause.component, case, cause.host)[:1]:
+    for host, service in case.units(cause.component, cause.host)[:1]:
         if is_known_by_engine(service):
             shown = f"ps --all --filter name=^{service.container}$"
             text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from .._match import order, places
+from .._model import codec
 from .._model.baseline import IdleService
 from .._model.chain import Chain
+from .._model.details import Details
 from .._model.flow import Step
 from .._model.host import Host
 from .._model.record import Record
-from .._model.service import Service, services_of
+from .._model.service import RUNNING, Service, services_of
 from .._model.stage import Stage
 from .weights import WEIGHTS, Weights
 
+Known = TypeVar("Known", bound=Details)
 # The stage ran out of time: it may only have been slow.
 DEADLINE = "deadline"
 
@@ -104,6 +108,35 @@ class Case:
         for host in self.record.hosts:
             found += [(host, service) for service in services_of(host)]
         return found
+
+    def details(self, kind: type[Known]) -> Known | None:
+        """Return the details of the failed stage; None for a record of others that has them otherwise."""
+        try:
+            return codec.from_json(kind, self.stage.details)
+        except codec.MalformedError:
+            return None
+
+    def units(
+        self, component: str, host: str | None = None
+    ) -> list[tuple[str, Service]]:
+        """Return (host, service) of a component, on one host or on all; those that do not run come first."""
+        found = [
+            (place.host, service)
+            for place, service in self.services
+            if service.component == component and host in (None, place.host)
+        ]
+        return sorted(found, key=lambda pair: pair[1].state == RUNNING)
+
+    def hosts_like(self, name: str | None) -> list[str]:
+        """Return the other hosts with the same groups in the inventory."""
+        groups = {
+            host.host: frozenset(host.groups) for host in self.record.hosts
+        }
+        return [
+            other
+            for other, own in groups.items()
+            if other != name and own and own == groups.get(name or "")
+        ]
 
     def was_idle(self, host: str, service: Service) -> bool:
         """Return whether a service was in the same state while all worked."""

@@ -20,7 +20,6 @@ from .._model.how import How
 from .._model.record import Record
 from .._model.service import RUNNING
 from .._model.shortage import Explanation, Shortage
-from .._model.stage import Stage
 from .._model.symptom import Code, Symptom
 from .._model.verdict import Connection, Place
 from .._model.words import StageStatus
@@ -28,6 +27,7 @@ from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms, unsatisfied, used
 from .advice import advice_for, advice_for_request
 from .case import Case
+from .own_errors import advice_for_own_error, is_own_error
 from .path import own_arrow, path_of
 from .symptoms import logs
 from .weights import WEIGHTS, Weights, rounded
@@ -36,15 +36,10 @@ from .world import World
 # A service in one of these states does no work, and does not begin to.
 NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED)
 VOLUME_SERVICE = "cinder-volume"
-# Errors of these kinds are about what the run itself asked for.
-OWN_ERRORS = (
-    "config", "catalog", "files", "tls", "unauthorized", "forbidden", "not_found", "ambiguous", "quota", "invalid",
-    "conflict", "internal", "interrupted",
-)  # fmt: skip
 
 
 def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
-    """Return what is known of the cause of a failure; None if the run itself asked for something wrong."""
+    """Return what is known of the cause of a failure; of a run that asked for something wrong, only what shows it."""
     record = record.as_second_guest
     stage = record.failed_stage
     if stage is None:
@@ -56,7 +51,9 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         return Finding(
             unsatisfied=explanation, last_seen=case.last_seen, advice=advice
         )
-    if is_own_error(stage) or logs.is_out_of_room(case):
+    if is_own_error(stage):
+        return Finding(advice=advice_for_own_error(case))
+    if logs.is_out_of_room(case):
         return None
     found = symptoms.of_case(case)
     causes = model.causes(case, used.by_run(found, case))
@@ -115,10 +112,6 @@ def finding_in_health(
         path=own_arrow(cause, (), weights),
         main=evidence.main_symptom(cause, weights),
     )
-
-
-def is_own_error(stage: Stage) -> bool:
-    return stage.error is not None and stage.error.kind in OWN_ERRORS
 
 
 def may_be_broken(explanation: Explanation, case: Case) -> bool:

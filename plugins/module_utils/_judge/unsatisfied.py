@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .._collect.api import refused
-from .._model import codec
 from .._model.capacity import Capacity
 from .._model.details import BootDetails, VolumeDetails
 from .._model.record import FilterResult, Instance, LoggedError
@@ -246,14 +245,11 @@ def without_zone(case: Case) -> Explanation:
 
 
 def requested_zone(case: Case) -> str | None:
-    details = case.stage.details
-    # A record of others may have any details.
-    try:
-        if case.stage.stage == StageName.VOLUME:
-            return codec.from_json(VolumeDetails, details).requested_zone
-        return codec.from_json(BootDetails, details).requested_zone
-    except codec.MalformedError:
-        return None
+    if case.stage.stage == StageName.VOLUME:
+        volume = case.details(VolumeDetails)
+        return volume.requested_zone if volume else None
+    server = case.details(BootDetails)
+    return server.requested_zone if server else None
 
 
 def with_numbers(quota: Reason, capacity: Capacity) -> Reason:

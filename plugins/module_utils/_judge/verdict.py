@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from .._model.chain import LinkState
-from .._model.finding import Finding, Judgement, Outcome
+from .._model.finding import Advice, Finding, Judgement, Outcome, Reason
 from .._model.record import Record
 from .._model.stage import Stage
 from .._model.words import Result, StageName, StageStatus
 from .._record.run import STAGES
+from .advice import advice_for_check
 from .culprit import finding, finding_in_health
 from .weights import WEIGHTS, Weights
 
@@ -112,7 +113,9 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
     """Return why a run fails although all its stages worked, or None."""
     for host in record.hosts:
         if host.has_failed_check:
-            found = finding_in_health(record, weights)
+            found = finding_in_health(record, weights) or Finding(
+                advice=advice_for_check(host, record.hosts)
+            )
             return Judgement(
                 Result.FAIL,
                 Outcome.CHECK_FAILED,
@@ -120,7 +123,11 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
                 finding=found,
             )
     if not all(limit.ok for limit in record.thresholds):
-        return Judgement(Result.FAIL, Outcome.LIMIT_EXCEEDED)
+        return Judgement(
+            Result.FAIL,
+            Outcome.LIMIT_EXCEEDED,
+            finding=Finding(advice=Advice(Reason.LOOK_AT_SLOWEST)),
+        )
     if not record.leftovers:
         return None
     return failed_removal(record, weights)

@@ -84,13 +84,23 @@ class Reason(Word):
     MAKE_HOSTS_READABLE = "make_hosts_readable"
     LOG_DEBUG = "log_debug"
     LOG_MESSAGING = "log_messaging"
+    LOOK_AT_SLOWEST = "look_at_slowest"
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What makes a service read its settings again, once a file is right: the file, and the command."""
+
+    path: str
+    command: str
 
 
 @dataclass(frozen=True)
 class Advice:
     """What to do next: a command and the host to run it on, or something that needs no command.
 
-    hosts: those that could not be read. then: what to look at after that, on another host.
+    hosts: those that could not be read. then: what to look at after that, on another host. repair: what to do on the
+    first host once the settings there are right.
     """
 
     reason: Reason
@@ -98,6 +108,7 @@ class Advice:
     host: Optional[str] = None
     hosts: tuple[str, ...] = ()
     then: Optional[Advice] = None
+    repair: Optional[Repair] = None
 
 
 @dataclass(frozen=True)

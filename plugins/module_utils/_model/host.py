@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Optional
 
 from .broker import Queue
-from .codec import Positive, Seconds, Text, omitted, schema
+from .codec import Positive, Seconds, Text, Time, omitted, schema
 from .reach import BackEnd, Certificate, ResolvedName
 from .stores import Stores
 from .words import CheckStatus, HostStatus
@@ -43,13 +43,14 @@ class Unread:
 class Check:
     """A check that compares a host with the API.
 
-    reason: what differs, or why it could not be checked; null if it is ok.
+    reason: what differs, or why it could not be checked; null if it is ok. command: what shows more of a failed one.
     """
 
     check: Text
     status: CheckStatus
     reason: Optional[str] = None
     seconds: Seconds = 0.0
+    command: Optional[Text] = omitted()
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,13 @@ class SuiteCheck:
     status: CheckStatus
     reason: Optional[str] = None
     seconds: Seconds = 0.0
+    command: Optional[Text] = omitted()
 
     @property
     def of_host(self) -> Check:
-        return Check(self.check, self.status, self.reason, self.seconds)
+        return Check(
+            self.check, self.status, self.reason, self.seconds, self.command
+        )
 
 
 @dataclass(frozen=True)
@@ -121,11 +125,12 @@ class Difference:
 class ChangedFile:
     """A file of settings that changed shortly before the failure.
 
-    ago_s: how long before.
+    ago_s: how long before the hosts were examined. at: when, by the clock of the control node.
     """
 
     path: str
     ago_s: Positive
+    at: Optional[Time] = omitted()
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,7 @@ class Verdict:
     dependencies: each dependency on the cause that its symptoms show: source, target, and how it failed.
     path: the hops from the cause to the failed stage: source, target, and the evidence of each.
     next: the command to run next, and where.
+    then: what to do once the settings that it shows are right.
     alternatives: other possible causes, the likeliest first.
     """
 
@@ -134,4 +135,5 @@ class Verdict:
     dependencies: tuple[Connection, ...] = ()
     path: tuple[Hop, ...] = ()
     next: Optional[str] = None
+    then: Optional[str] = omitted()
     alternatives: tuple[Alternative, ...] = ()

@@ -50,10 +50,10 @@ def request_in_words(request: AffectedRequest) -> str:
 
 
 def parts(record: Record) -> list[Part]:
-    """Return (name, text) of all that stands below the headline; nothing for a verdict without one."""
+    """Return (name, text) of all that stands below the headline; for a verdict without one, what to do next."""
     verdict = record.verdict
     if not (verdict.headline or verdict.alternatives):
-        return []
+        return [("next", verdict.next)] if verdict.next else []
     headline = verdict.headline or verdict.reason
     evidence = [line for line in verdict.evidence[:OTHERS] if line != headline]
     lines: list[tuple[str, str | None]] = [
@@ -71,6 +71,7 @@ def parts(record: Record) -> list[Part]:
         *each("also broken", verdict.also),
         *each("known bug", map(bug_in_words, record.known_bugs)),
         ("next", verdict.next),
+        ("then", verdict.then),
     ]
     return [(name, text) for name, text in lines if text]
 

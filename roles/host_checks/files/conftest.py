@@ -10,6 +10,7 @@ its cloud). STACKPROOF_PLATFORM names the platform: packages, devstack, kolla, o
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -237,6 +238,7 @@ def networks_of_ovn(instance, not_applicable):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "part(name): the part of the cloud that a host must have for this check")
+    config.addinivalue_line("markers", "shown_by(command): what shows more of a failed check, on its host")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -282,13 +284,28 @@ def as_check(item, call, report):
         status = "unreadable" if call.excinfo.errisinstance(Unreadable) else "failed"
         # pytest adds the values of the assertion to its message.
         reason = str(call.excinfo.value).partition("\nassert")[0].removeprefix("AssertionError: ")
-    return {
+    check = {
         "host": host and name_of(host),
         "check": item.function.__doc__.strip().rstrip("."),
         "status": status,
         "reason": reason,
         "seconds": round(call.duration, 3),
     }
+    command = shown_by(item) if status == "failed" else None
+    return {**check, "command": command} if command else check
+
+
+def shown_by(item):
+    """The command that shows more of a check, with the ids of the instance in it."""
+    marker, instance = item.get_closest_marker("shown_by"), item.funcargs.get("instance")
+    if not (marker and instance):
+        return None
+    ids = {"server": instance["server"]["id"]}
+    for port in instance["ports"][:1]:
+        ids.update(port=port["id"], network=port["network"])
+    with contextlib.suppress(KeyError):  # an instance without a port
+        return marker.args[0].format(**ids)
+    return None
 
 
 def pytest_sessionfinish(session):

@@ -125,6 +125,6 @@ def changed(
         if reference.since < at <= reference.now:
             late.append((at, path))
     return [
-        ChangedFile(path, round(reference.now - at, 1))
+        ChangedFile(path, round(reference.now - at, 1), round(at, 3))
         for at, path in sorted(late, reverse=True)
     ]

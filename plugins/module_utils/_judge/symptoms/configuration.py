@@ -54,6 +54,7 @@ def changes(case: Case) -> list[Symptom]:
                 share=share,
                 path=path,
                 ago_s=ago_s,
+                since=change.file.at,
                 setting=option_that_differs(path, change.host),
             )
             for component in change.owners

@@ -44,6 +44,7 @@ def states(case: Case) -> list[Symptom]:
                     unit=service.unit,
                     # A process that is stopped by a signal leaves the unit as it was.
                     for_s=None if how == How.FROZEN else service.for_s,
+                    since=None if how == How.FROZEN else began(service, host),
                     restarts=service.restarts
                     if how == How.STARTING
                     else loops(case, service),
@@ -54,13 +55,11 @@ def states(case: Case) -> list[Symptom]:
 
 def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
     """Return that a service was restarted: by systemd while the run was under way, or before it."""
-    if (
-        service.state != RUNNING
-        or service.since is None
-        or case.stage.finished is None
-    ):
+    if service.state != RUNNING or case.stage.finished is None:
         return []
-    at = service.since - (host.clock_offset_s or 0)
+    at = began(service, host)
+    if at is None:
+        return []
     before = case.record.started - at
     if before > case.weights.remembered_s:
         return []
@@ -101,6 +100,13 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
             since=at,
         )
     ]
+
+
+def began(service: Service, host: Host) -> float | None:
+    """Return when a service got into its state, by the clock of the control node; None if that is not known."""
+    if service.since is None:
+        return None
+    return service.since - (host.clock_offset_s or 0)
 
 
 def loops(case: Case, service: Service) -> int:

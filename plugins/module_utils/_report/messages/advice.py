@@ -20,6 +20,7 @@ TEXTS = {
     Reason.GIVE_ADMIN_CLOUD: (
         "give an administrator's cloud (stackproof_admin_cloud), which shows what each host lacks for this request"
     ),
+    Reason.LOOK_AT_SLOWEST: "look at the slowest requests and waits on the page, and whether the cloud is overloaded",
     Reason.LOG_DEBUG: "let the services log with debug = true, and oslo.messaging at DEBUG",
     Reason.LOG_MESSAGING: "let the services log oslo.messaging at DEBUG, or record the queue (stackproof_firehose)",
 }
@@ -34,6 +35,14 @@ def advice(given: Advice | None) -> str | None:
     if given.reason == Reason.MAKE_HOSTS_READABLE:
         return f"make {', '.join(given.hosts)} readable"
     return TEXTS[given.reason]
+
+
+def repair(given: Advice | None) -> str | None:
+    """Return what to do once a setting is right."""
+    if given is None or given.repair is None:
+        return None
+    place = f"{given.repair.path} on {given.host}"
+    return f"after correcting {place}: {given.repair.command}"
 
 
 def in_place(given: Advice) -> str | None:

@@ -72,7 +72,14 @@ def unit_not_running(symptom: Symptom) -> Forms:
         text = (
             f"{text}, after {plural(symptom.restarts, 'restart')} by systemd"
         )
-    return f"{text} ({symptom.unit})", text
+    at = clock(symptom.since)
+    detail = f"at {at}; {symptom.unit}" if at else symptom.unit
+    return f"{text} ({detail})", text
+
+
+def clock(at: float | None) -> str:
+    """Return a time of the day, as 14:43:34 UTC; nothing where none is known."""
+    return f"{(iso_of(at) or '')[11:19]} UTC" if at else ""
 
 
 def unit_crash_loop(symptom: Symptom) -> Forms:
@@ -83,8 +90,7 @@ def unit_crash_loop(symptom: Symptom) -> Forms:
 
 
 def restarted_during_run(symptom: Symptom) -> Forms:
-    at = (iso_of(symptom.since) or "")[11:19]
-    text = f"exited, restarted at {at} UTC"
+    text = f"exited, restarted at {clock(symptom.since)}"
     return f"{text} ({symptom.unit})", text
 
 
@@ -427,8 +433,9 @@ def metadata_answer(symptom: Symptom) -> Forms:
 def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
     ago = f"changed {duration(symptom.ago_s or 0)} ago"
+    at = clock(symptom.since)
     forms = (
-        f"configuration {ago}: {path}",
+        f"configuration {ago}{f', at {at}' if at else ''}: {path}",
         f"{path.rpartition('/')[2]} {ago}",
         f"configuration {ago}",
     )

@@ -26,7 +26,7 @@ from ..._model.verdict import Alternative, LastSeen, QuoteSource, Verdict
 from ..._model.words import CheckStatus, HostStatus, StageName, StageStatus
 from ..._record.errors import sentence as error_sentence
 from . import capacity, symptoms
-from .advice import advice
+from .advice import advice, repair
 from .errors import errors_sentence
 from .headline import headline
 from .path import hops, not_seen
@@ -67,6 +67,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         dependencies=found.dependencies,
         path=hops(found),
         next=advice(found.advice),
+        then=repair(found.advice),
         alternatives=tuple(alternative(suspect) for suspect in found.suspects),
     )
 

@@ -50,12 +50,14 @@ def ports(instance):
 
 
 @pytest.mark.part("compute")
+@pytest.mark.shown_by("virsh list --all --uuid --name")
 def test_domain(gone, server):
     """No host has the domain any more."""
     assert not gone(lambda here: here.fact("domain", "the domain")), f"libvirt still has the domain {server['id']}"
 
 
 @pytest.mark.part("compute")
+@pytest.mark.shown_by("ovs-vsctl list-ports br-int")
 def test_tap(gone, instance, host):
     """No host has its taps any more, in Open vSwitch or as links."""
 
@@ -84,6 +86,7 @@ def test_images(gone, not_applicable):
 
 
 @pytest.mark.part("network")
+@pytest.mark.shown_by("pgrep -af dnsmasq.*{network}")
 def test_dhcp(gone, instance):
     """No DHCP agent has its host line or its lease any more."""
 
@@ -96,6 +99,7 @@ def test_dhcp(gone, instance):
 
 
 @pytest.mark.part("network")
+@pytest.mark.shown_by("ip netns list")
 def test_router(gone, record, not_applicable):
     """No network host has the namespace of a router of the run any more."""
     resources = [resource for stage in record["stages"] for resource in stage["resources"]]
@@ -111,6 +115,7 @@ def test_router(gone, record, not_applicable):
 
 @pytest.mark.part("ovn")
 @pytest.mark.usefixtures("networks_of_ovn")
+@pytest.mark.shown_by("ovn-nbctl list logical_switch_port {port}")
 def test_ovn(gone):
     """OVN's databases do not have its ports any more."""
 
@@ -123,6 +128,7 @@ def test_ovn(gone):
 
 
 @pytest.mark.part("network")
+@pytest.mark.shown_by("pgrep -af haproxy")
 def test_proxy(gone, record, instance, not_applicable):
     """The metadata proxy of a network that is gone is gone too."""
     if all(network["distributed"] for network in instance["networks"]):
@@ -132,6 +138,7 @@ def test_proxy(gone, record, instance, not_applicable):
 
 @pytest.mark.part("compute")
 @pytest.mark.usefixtures("networks_of_ovn")
+@pytest.mark.shown_by("pgrep -af haproxy")
 def test_proxy_of_ovn(gone, record, not_applicable):
     """OVN's metadata proxy of a network that is gone is gone too."""
     assert_no_proxy(gone, record, not_applicable)

@@ -98,6 +98,7 @@ def test_watchers(images, here, homes):
             assert watchers[0] in addresses, f"{name} is open on {watchers[0]}, not on {homes[0].name}"
 
 
+@pytest.mark.shown_by("ceph osd tree")
 def test_osds(ceph, here):
     """The OSDs that hold the headers of its images are up."""
     here.fact("ceph", "the OSDs", "the place")
@@ -112,6 +113,7 @@ def test_osds(ceph, here):
 
 
 @pytest.mark.usefixtures("ceph")
+@pytest.mark.shown_by("ceph health detail")
 def test_health(here, record, not_applicable):
     """The cluster is no worse than before the run."""
     order = ["HEALTH_OK", "HEALTH_WARN", "HEALTH_ERR"]

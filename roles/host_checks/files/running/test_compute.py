@@ -46,6 +46,7 @@ def assert_rbd(disk, domain, home, pool):
     )
 
 
+@pytest.mark.shown_by("virsh list --all --uuid --name")
 def test_home(here, homes, server):
     """The domain runs where nova says that it does, and on no other host."""
     domain = here.fact("domain", "the domain")
@@ -59,6 +60,7 @@ def test_home(here, homes, server):
     assert domain["process"], f"no process runs the domain {domain['name']} on {here.name}"
 
 
+@pytest.mark.shown_by("virsh dumpxml {server}")
 def test_size(domain, server):
     """It has the processors and the memory of its flavor."""
     has = (domain["vcpus"], domain["memory_mib"])
@@ -68,6 +70,7 @@ def test_size(domain, server):
     )
 
 
+@pytest.mark.shown_by("virsh domblklist {server}")
 def test_root_disk(domain, home, server, instance, platform, not_applicable):
     """Its root disk is its own RBD image, with a secret that libvirt has."""
     if not instance["image"]:
@@ -81,6 +84,7 @@ def test_root_disk(domain, home, server, instance, platform, not_applicable):
     assert_rbd(disk, domain, home, platform["pools"]["vms"])
 
 
+@pytest.mark.shown_by("virsh domblklist {server}")
 def test_volumes(domain, home, instance, platform, not_applicable):
     """Each volume that the API says is attached is a disk with the volume's id."""
     if not instance["volumes"]:
@@ -93,6 +97,7 @@ def test_volumes(domain, home, instance, platform, not_applicable):
         assert_rbd(disks[volume], domain, home, platform["pools"]["volumes"])
 
 
+@pytest.mark.shown_by("ovs-vsctl find interface external_ids:iface-id={port}; ip -details link show")
 def test_taps(domain, home, instance, host, not_applicable):
     """The tap of each port is up, on br-int with the port's id, with the network's MTU."""
     networks = {network["id"]: network for network in instance["networks"]}
@@ -135,6 +140,7 @@ def assert_up(link, tap, home, mtu):
 
 
 @pytest.mark.usefixtures("waited_for")
+@pytest.mark.shown_by("pgrep -af haproxy")
 def test_metadata_proxy(home, networks_of_ovn, instance, not_applicable):
     """With OVN a metadata proxy of each network runs on this host, and has answered the instance's last request."""
     if not any(subnet["version"] == 4 for network in networks_of_ovn.values() for subnet in network["subnets"]):

@@ -6,7 +6,10 @@
 
 from __future__ import annotations
 
+import pytest
 
+
+@pytest.mark.shown_by("openstack server show {server}; ansible-inventory --graph")
 def test_inventory(readings, homes, server):
     """One compute host of the inventory is the one that nova says runs the instance."""
     computes = [reading for reading in readings if "compute" in reading.parts]

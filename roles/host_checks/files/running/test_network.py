@@ -43,6 +43,7 @@ def has_dhcp(network):
     return any(subnet["dhcp"] and subnet["version"] == 4 for subnet in network["subnets"])
 
 
+@pytest.mark.shown_by("pgrep -af dnsmasq")
 def test_dnsmasq(served, here):
     """One dnsmasq runs for each network of the instance."""
     for _port, network, dhcp in served:
@@ -50,6 +51,7 @@ def test_dnsmasq(served, here):
         assert count == 1, f"{here.name} runs {count} dnsmasq for the network {network['id']}, not one"
 
 
+@pytest.mark.shown_by("pgrep -af dnsmasq.*{network}")
 def test_host_file(served, here):
     """The agent's host file has the port's MAC and address."""
     for port, _network, dhcp in served:
@@ -62,6 +64,7 @@ def test_host_file(served, here):
 
 
 @pytest.mark.usefixtures("waited_for")
+@pytest.mark.shown_by("pgrep -af dnsmasq.*{network}")
 def test_lease(served, here):
     """The lease of the port is there and current."""
     for port, _network, dhcp in served:
@@ -76,6 +79,7 @@ def test_lease(served, here):
 
 
 @pytest.mark.usefixtures("waited_for")
+@pytest.mark.shown_by("journalctl --since -15min --identifier dnsmasq-dhcp")
 def test_ack(served, here, record, not_applicable):
     """dnsmasq's log has an ACK of the port's address to its MAC."""
     here.fact("dhcp", "the log of dnsmasq")
@@ -91,6 +95,7 @@ def test_ack(served, here, record, not_applicable):
         assert acks, f"dnsmasq on {here.name} has sent no ACK of {addresses} to {port['mac']}; it has sent: {kinds}"
 
 
+@pytest.mark.shown_by("pgrep -af dnsmasq.*{network}")
 def test_options(served, here):
     """dnsmasq gives out the gateway, the routes and the MTU that Neutron says."""
     for _port, network, dhcp in served:
@@ -117,6 +122,7 @@ def assert_options(subnet, options, here):
 
 
 @pytest.mark.usefixtures("waited_for")
+@pytest.mark.shown_by("pgrep -af haproxy")
 def test_metadata_proxy(here, readings, instance, not_applicable):
     """A metadata proxy of the network or its router runs, and has answered the instance's last request."""
     if all(network["distributed"] for network in instance["networks"]):
@@ -178,6 +184,7 @@ def routers(readings):
     ]
 
 
+@pytest.mark.shown_by("ip netns list")
 def test_router(floating, routers, here):
     """A network host has the router of each floating IP, with rules that translate it both ways."""
     here.fact("routers", "the namespaces", "the router's translations")

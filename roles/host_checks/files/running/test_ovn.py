@@ -28,6 +28,7 @@ def ports(here, readings, instance, networks_of_ovn, not_applicable):
     return [(port, networks_of_ovn[port["network"]], facts[port["id"]]) for port in chosen]
 
 
+@pytest.mark.shown_by("ovn-sbctl find port_binding logical_port={port}")
 def test_binding(ports, homes):
     """Each port is up in both databases, and bound to the chassis of the host that nova says."""
     for port, _network, ovn in ports:
@@ -42,6 +43,7 @@ def test_binding(ports, homes):
         assert ovn["logical"]["up"], f"the port {port['id']} is not up in OVN's northbound database"
 
 
+@pytest.mark.shown_by("ovn-nbctl lsp-get-addresses {port}")
 def test_addresses(ports):
     """Each port has the MAC and the addresses that Neutron says."""
     for port, _network, ovn in ports:
@@ -49,6 +51,7 @@ def test_addresses(ports):
         assert wanted in has, f"OVN has the addresses {has} for the port {port['id']}, Neutron {wanted}"
 
 
+@pytest.mark.shown_by("ovn-nbctl lsp-get-dhcpv4-options {port}")
 def test_dhcp(ports, not_applicable):
     """ovn-controller gives out the gateway, the routes and the MTU that Neutron says."""
     checked = [assert_dhcp(port, network, ovn["dhcp"]) for port, network, ovn in ports]
@@ -78,6 +81,7 @@ def assert_dhcp(port, network, given):
     return bool(subnets)
 
 
+@pytest.mark.shown_by("ovn-nbctl --columns=name,ports,acls list port_group")
 def test_security_groups(ports, not_applicable):
     """Each security group of a port is a port group that has the port, with an ACL for each rule."""
     rules = [(port, group, ids, ovn) for port, _network, ovn in ports for group, ids in port["security_rules"].items()]
@@ -90,6 +94,7 @@ def test_security_groups(ports, not_applicable):
         assert count == len(ids), f"OVN's port group {name} has {count} ACLs, the security group {len(ids)} rules"
 
 
+@pytest.mark.shown_by("ovn-nbctl find nat type=dnat_and_snat")
 def test_floating_ip(ports, not_applicable):
     """Each floating IP is a NAT rule of a router, and a chassis has the gateway port of that router."""
     wanted = [(port, address, ovn) for port, _network, ovn in ports for address in port["floating_ips"]]

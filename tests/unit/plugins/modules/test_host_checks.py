@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import as_json
 import pytest
@@ -192,3 +195,53 @@ def test_a_run_that_another_process_works_on_is_left_alone(check, run, suite_say
     with run.alone():
         result = check()
     assert "another process works on the run" in result["msg"]
+
+
+# What shows more of a failed check
+
+
+@pytest.fixture(scope="module")
+def suite():
+    """The module with which the suite begins."""
+    spec = importlib.util.spec_from_file_location("host_checks_conftest", SUITE / "conftest.py")
+    module_of_suite = importlib.util.module_from_spec(spec)
+    before = {name: found for name, found in sys.modules.items() if name.startswith("ansible_collections")}
+    spec.loader.exec_module(module_of_suite)
+    # It takes the names of the collection for itself, as it is run alone.
+    sys.modules.update(before)
+    return module_of_suite
+
+
+MARKS = re.findall(r'shown_by\("([^"]*)"\)', "".join(path.read_text() for path in SUITE.glob("*/test_*.py")))
+
+
+def shown(suite, text, ports):
+    marker = text and SimpleNamespace(args=(text,))
+    instance = {"server": {"id": "s1"}, "ports": ports}
+    item = SimpleNamespace(get_closest_marker=lambda _name: marker, funcargs={"instance": instance})
+    return suite.shown_by(item)
+
+
+def test_each_command_has_ids_of_the_instance_alone(suite):
+    assert len(MARKS) > 20
+    for text in MARKS:
+        assert "{" not in shown(suite, text, [{"id": "p1", "network": "n1"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "ports", "command"),
+    [
+        ("virsh dumpxml {server}", [], "virsh dumpxml s1"),
+        ("ovn-nbctl list {port} {network}", [{"id": "p1", "network": "n1"}], "ovn-nbctl list p1 n1"),
+        ("ovn-nbctl list {port}", [], None),
+        (None, [], None),
+    ],
+)
+def test_a_check_without_what_its_command_names_has_none(suite, text, ports, command):
+    assert shown(suite, text, ports) == command
+
+
+def test_the_command_of_a_failed_check_is_filed(check, run, suite_says):
+    suite_says(1, [{**FAILED, "command": "virsh list --all"}])
+    check()
+    assert hosts(run)["c1"]["checks"][0]["command"] == "virsh list --all"

@@ -77,8 +77,8 @@ def test_a_container_is_shown_by_its_engine_where_systemd_does_not_know_it(unit,
 def test_a_program_of_a_container_is_run_in_it(command, there):
     prefixes = {"ovs": ["docker", "exec", "ovs"], "database": ["docker", "exec", "db"]}
     case = case_of([as_json.host("a", prefixes=prefixes)])
-    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "a"), case).command == there
-    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "b"), case).command == command
+    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "a"), case.record.hosts).command == there
+    assert advice.in_container(Advice(Reason.SHOW_STATE, command, "b"), case.record.hosts).command == command
 
 
 MON, OSD = (f"ceph {command}; ceph health detail" for command in ("status", "osd tree"))
@@ -307,6 +307,31 @@ def test_a_path_is_a_word_of_the_command_whatever_its_name(kind):
     path = "/etc/x/a; touch pwned.conf"
     assert f" '{path}'" in on_a("x", seen(kind, "x", "a", share=1.0, path=path))
     assert f" {path}" not in on_a("x", seen(kind, "x", "a", share=1.0, path=path))
+
+
+# Checks of the hosts
+
+
+def with_check(name, **fields):
+    """Return a record whose host has a failed check after one that passed."""
+    checks = [as_json.check("One", "ok"), {**as_json.check("Two", "failed"), "reason": "it differs", **fields}]
+    prefixes = {"libvirt": ["docker", "exec", "nova_libvirt"]}
+    return case_of([as_json.host(name, checks=checks, prefixes=prefixes)]).record
+
+
+@pytest.mark.parametrize(
+    ("host", "words"),
+    [("compute1", "on compute1: docker exec nova_libvirt virsh list --all"), ("localhost", "virsh list --all")],
+)
+def test_a_failed_check_says_what_shows_it(host, words):
+    record = with_check(host, command="virsh list --all")
+    given = advice.advice_for_check(record.hosts[0], record.hosts)
+    assert in_words(given).endswith(words.removeprefix("on localhost: "))
+
+
+def test_a_failed_check_may_have_no_command():
+    record = with_check("compute1")
+    assert advice.advice_for_check(record.hosts[0], record.hosts) is None
 
 
 # Access

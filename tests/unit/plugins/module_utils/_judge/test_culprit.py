@@ -14,7 +14,7 @@ import re
 import as_json
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, own_errors
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow as flow_module
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import with_quote
@@ -125,11 +125,11 @@ def test_who_complains_a_lot_is_not_blamed_for_it(name):
 # Sentences, and errors that are not judged
 
 
-@pytest.mark.parametrize("kind", culprit.OWN_ERRORS)
+@pytest.mark.parametrize("kind", own_errors.KINDS)
 def test_what_the_run_asked_for_itself_is_nobodys_fault(frozen, kind):
     next(stage for stage in frozen["stages"] if stage["status"] == "failed")["error"]["kind"] = kind
     # A quota has a headline of its own.
-    assert (finding(frozen) is None) is (kind != "quota")
+    assert (finding(frozen).unsatisfied is None) is (kind != "quota")
     verdict = as_json.verdict_on(frozen)
     assert (verdict["component"], verdict["evidence"], verdict["alternatives"]) == (None, [], [])
 

@@ -37,6 +37,10 @@ def test_first_form_of_each_message_is_the_longest(code):
     ("symptom", "sentence"),
     [
         (seen(Kind.STATE, for_s=46.4), "x (h): stopped 46 s ago (x.service)"),
+        (
+            seen(Kind.STATE, for_s=46.4, since=1795262354.0),
+            "x (h): stopped 46 s ago (at 11:59:14 UTC; x.service)",
+        ),
         (seen(Kind.STATE, how=How.FAILED, for_s=4870.0), "x (h): failed 81 min ago (x.service)"),
         (seen(Kind.STATE, for_s=None), "x (h): stopped (x.service)"),
         (seen(Kind.STATE, how=How.STARTING, for_s=9.0), "x (h): starting for 9 s (x.service)"),
@@ -99,6 +103,10 @@ def test_first_form_of_each_message_is_the_longest(code):
             "x (h): configuration changed 40 s ago: /etc/x/x.conf ([a] b differs from similar hosts)",
         ),
         (seen(Kind.CHANGE), "x (h): configuration changed 40 s ago: /etc/x/x.conf"),
+        (
+            seen(Kind.CHANGE, since=1795262360.0),
+            "x (h): configuration changed 40 s ago, at 11:59:20 UTC: /etc/x/x.conf",
+        ),
         (
             Symptom(Code.QUEUE_UNCONSUMED, "x", "h", setting="compute.h", times=1),
             "x (h): its queue compute.h has no consumer; 1 message waits there",

@@ -1,0 +1,77 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A stage that failed at what the run itself asked for: no component is to blame, and a command shows what is wrong."""
+
+from __future__ import annotations
+
+import shlex
+
+from .._model.details import BootDetails, VolumeDetails
+from .._model.finding import Advice, Reason
+from .._model.stage import Stage
+from .._model.words import StageName
+from .case import Case
+
+# Errors of these kinds are about what the run itself asked for.
+KINDS = (
+    "config", "catalog", "files", "tls", "unauthorized", "forbidden", "not_found", "ambiguous", "quota", "invalid",
+    "conflict", "internal", "interrupted",
+)  # fmt: skip
+# What shows more than the hint of an error, which stands beside it
+COMMANDS = {
+    "unauthorized": "openstack token issue",
+    "forbidden": "openstack role assignment list --names --auth-user --auth-project",
+}
+CERTIFICATES = "openssl s_client -connect {0} -showcerts < /dev/null"
+
+
+def is_own_error(stage: Stage) -> bool:
+    return stage.error is not None and stage.error.kind in KINDS
+
+
+def advice_for_own_error(case: Case) -> Advice | None:
+    """Return the command that shows what the run asked for, or as whom."""
+    error = case.stage.error
+    if error is None:
+        return None
+    if error.kind == "invalid":
+        text = refused_values(case)
+    elif error.kind == "tls":
+        text = certificates(case.stage)
+    else:
+        text = COMMANDS.get(error.kind)
+    return Advice(Reason.SHOW_STATE, text) if text else None
+
+
+def refused_values(case: Case) -> str | None:
+    """Return the commands that show what a refused request was about."""
+    stage = case.stage
+    if stage.stage is StageName.VOLUME:
+        volume = case.details(VolumeDetails)
+        if volume is None or volume.requested_type is None:
+            return None
+        return show_command("volume type", volume.requested_type)
+    if stage.stage is not StageName.BOOT:
+        return None
+    server = case.details(BootDetails)
+    commands: list[str] = []
+    if server and server.flavor:
+        commands.append(show_command("flavor", server.flavor.name))
+    commands += [
+        show_command("image", resource.id)
+        for resource in case.record.resources
+        if resource.kind == "image"
+    ]
+    return "; ".join(commands) or None
+
+
+def show_command(kind: str, name: str) -> str:
+    return f"openstack {kind} show {shlex.quote(name)}"
+
+
+def certificates(stage: Stage) -> str | None:
+    """Return the command that shows the certificates of the address that was asked last."""
+    asked = [call.host for call in stage.calls if call.host]
+    return CERTIFICATES.format(asked[-1]) if asked else None

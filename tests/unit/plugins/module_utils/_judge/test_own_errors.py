@@ -1,0 +1,45 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A run that failed at what it asked for itself: the command that shows it."""
+
+from __future__ import annotations
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Resource
+from cases_by_hand import error
+
+
+def failed(stage, kind, details=None, calls=()):
+    """Return a record whose stage failed with an error of a kind, after a stage that has found an image."""
+    image = as_json.plain(Resource("image", "i d", "cirros", created=False))
+    stages = [
+        as_json.stage("image", "ok", resources=[image]),
+        as_json.stage(stage, "failed", error=error(kind), details=details or {}, calls=list(calls)),
+    ]
+    return {**as_json.new_record("run", "cloud"), "stages": stages}
+
+
+FLAVOR = {"flavor": {"name": "m1 large", "ram": 1, "vcpus": 1, "disk": 1}}
+CALL = as_json.plain(Call("GET", "identity", "/v3", None, 1.0, 0.1, None, host="10.0.0.1:5000"))
+
+
+@pytest.mark.parametrize(
+    ("record", "command"),
+    [
+        (failed("boot", "invalid", FLAVOR), "openstack flavor show 'm1 large'; openstack image show 'i d'"),
+        (failed("boot", "invalid", {"flavor": 3}), "openstack image show 'i d'"),
+        (failed("volume", "invalid", {"requested_type": "fast"}), "openstack volume type show fast"),
+        (failed("volume", "invalid"), None),
+        (failed("network", "invalid"), None),
+        (failed("auth", "unauthorized"), "openstack token issue"),
+        (failed("auth", "tls", calls=[CALL]), "openssl s_client -connect 10.0.0.1:5000 -showcerts < /dev/null"),
+        (failed("auth", "tls"), None),
+        (failed("image", "forbidden"), "openstack role assignment list --names --auth-user --auth-project"),
+        (failed("image", "conflict"), None),
+    ],
+)
+def test_the_command_that_shows_what_was_asked_for(record, command):
+    verdict = as_json.verdict_on(record)
+    assert (verdict["next"], verdict["component"], verdict["headline"]) == (command, None, None)

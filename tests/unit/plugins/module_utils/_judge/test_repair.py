@@ -1,0 +1,65 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What to do once a setting is right: the service that has to read it again."""
+
+from __future__ import annotations
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.repair import repair_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import advice as words
+from cases_by_hand import case_of, cause, seen
+
+DENIED = seen(Kind.FAILED_AT, "x", "a", peer="keystone", how=How.DENIED, own=True)
+FILE = "/etc/x/x.conf"
+
+
+def host(name="a", groups=("compute",), **service):
+    known = {"component": "x", "unit": "x.service", "state": "running", **service}
+    return as_json.host(name, groups=list(groups), facts={"services": [known]})
+
+
+def changed(**fields):
+    return seen(Kind.CHANGE, "x", "a", **{"path": FILE, "share": 0.8, **fields})
+
+
+@pytest.mark.parametrize(
+    ("service", "path", "command"),
+    [
+        ({}, FILE, "systemctl restart x.service"),
+        ({"container": "nova_x", "engine": "podman"}, FILE, "podman restart nova_x"),
+        ({}, "/etc/systemd/system/x.service", "systemctl daemon-reload; systemctl restart x.service"),
+    ],
+)
+def test_the_service_that_reads_a_changed_file_is_restarted(service, path, command):
+    found = repair_of(cause("x", "a", DENIED, changed(path=path)), case_of([host(**service)]))
+    assert (found.path, found.command) == (path, command)
+
+
+@pytest.mark.parametrize(
+    "symptoms",
+    [
+        (DENIED,),
+        (DENIED, changed(share=0.1)),
+        (DENIED, changed(path="Open vSwitch", setting="ovn-encap-ip")),
+        (DENIED, seen(Kind.DIFFERENCE, "x", "a", path=FILE)),
+        (seen(Kind.STATE, "x", "a", how=How.STOPPED), changed()),
+    ],
+    ids=["no setting", "an old change", "no file", "a difference that may be harmless", "somebody stopped it"],
+)
+def test_nothing_is_restarted_for(symptoms):
+    assert repair_of(cause("x", "a", *symptoms), case_of([host()])) is None
+
+
+@pytest.mark.parametrize("code", [Code.CONFIGURATION_DIFFERS, Code.OPTION_OF_PEER])
+def test_an_option_is_shown_beside_that_of_a_host_of_the_same_kind(code):
+    odd = Symptom(code, "x", host="a", path=FILE, setting="[neutron] region_name", peer="neutron-server")
+    hosts = [host(), host("control", groups=["controller"]), host("b"), host("c")]
+    given = advice.command_for(cause("x", "a", odd), case_of(hosts))
+    sed = "sed --quiet '/^\\[neutron\\]/,/^\\[/{/^region_name/p}' /etc/x/x.conf"
+    assert words.advice(given) == f"on a: {sed}; on b: {sed}"
+    assert words.repair(given) == f"after correcting {FILE} on a: systemctl restart x.service"
