@@ -182,7 +182,12 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 )
 
 # Clouds have Cinder under any of these names.
-OTHER_NAMES = {"block-storage": ("block-storage", "volumev3", "block-store")}
+VOLUMES = "block-storage"
+OTHER_NAMES = {VOLUMES: (VOLUMES, "volumev3", "block-store")}
+WITHOUT_VOLUME = (
+    "If this cloud offers no volumes, verify it without one: stackproof_volume=none. "
+    "Otherwise look at the service catalogue: openstack catalog list."
+)
 
 
 # Of one service in the catalogue
@@ -220,7 +225,8 @@ def check_catalogue(
         ]
         if not names:
             message = f"the catalogue has no service {service}; it has {', '.join(sorted(offered)) or 'none'}"
-            raise StageError("catalog", message, resource=service)
+            hint = WITHOUT_VOLUME if service == VOLUMES else None
+            raise StageError("catalog", message, resource=service, hint=hint)
         check_interfaces(service, offered[names[0]], interfaces)
 
 

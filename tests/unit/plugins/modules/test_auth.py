@@ -82,6 +82,17 @@ def test_a_service_that_the_catalogue_lacks(error):
 
 
 @pytest.mark.parametrize(
+    ("lacking", "hint"),
+    [("block-storage", "stackproof_volume=none"), ("compute", "openstack catalog list")],
+)
+def test_a_cloud_without_volumes_can_be_verified_without(lacking, hint):
+    offered = {service: ["public"] for service in ("block-storage", "compute") if service != lacking}
+    with pytest.raises(StageError) as raised:
+        module.check_catalogue(Access(**offered), ["block-storage", "compute"], ["public"])
+    assert hint in raised.value.failure.hint
+
+
+@pytest.mark.parametrize(
     ("service", "place", "how"),
     [
         ("image", "/image", "reset"),
