@@ -17,15 +17,17 @@ LOOKS = 3
 
 @dataclass(frozen=True)
 class Difference:
-    """The seconds by which a host's clock is ahead of ours, and how exact that is."""
+    """The seconds by which a host's clock is ahead of ours, how exact that is, and when it was asked."""
 
     offset: float
     error: float
+    asked: float
 
 
 def difference(before: float, there: float, after: float) -> Difference:
     """Return the difference of a clock that was read between two times of ours."""
-    return Difference(there - (before + after) / 2, (after - before) / 2)
+    middle, half = (before + after) / 2, (after - before) / 2
+    return Difference(there - middle, half, before)
 
 
 class ActionModule(ActionBase):
@@ -57,4 +59,5 @@ class ActionModule(ActionBase):
             "changed": False,
             "offset_s": round(best.offset, 6),
             "error_s": round(best.error, 6),
+            "began": round(measured[0].asked, 3),
         }

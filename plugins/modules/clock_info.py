@@ -34,4 +34,8 @@ error_s:
   description: By how much RV(offset_s) may be wrong.
   returned: success
   type: float
+began:
+  description: When the measurement began, in seconds since 1970 by the control node's clock.
+  returned: success
+  type: float
 """

@@ -242,22 +242,29 @@ def with_earlier(host: Host, earlier: Host | None) -> Host:
     )
 
 
+def began(run: Run, reads: Mapping[str, Results]) -> float:
+    """Return when the reading began: with the question for the instance, or with the clock of the first host."""
+    if run.record.instance:
+        return run.record.instance.queried
+    measured = [
+        (results["clock"] or {}).get("began") for results in reads.values()
+    ]
+    return min(filter(None, measured), default=seconds_of(now()))
+
+
 def file_hosts(
     run: Run, hosts: list[Host], reads: Mapping[str, Results]
 ) -> None:
     examined = examinations(run, reads)
     with run.alone():
-        finished = seconds_of(now())
-        started = (
-            run.record.instance.queried if run.record.instance else finished
-        )
+        when = ReadingTime(began(run, reads), seconds_of(now()))
         found = tuple(
             replace(host, examination=examined.get(host.host))
             for host in hosts
         )
         if run.record.removal:
             found = after_removal(run.record.hosts, found)
-        run.update(hosts=found, evidence=ReadingTime(started, finished))
+        run.update(hosts=found, evidence=when)
         run.save()
 
 

@@ -20,7 +20,7 @@ from ansible_collections.stackproof.provision.plugins.action import clock_info a
     ],
 )
 def test_a_clock_is_compared_with_the_middle_of_question_and_answer(before, there, after, expected):
-    assert plugin.difference(before, there, after) == plugin.Difference(*expected)
+    assert plugin.difference(before, there, after) == plugin.Difference(*expected, before)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def measure(monkeypatch):
 def test_the_answer_that_came_back_soonest_counts(measure):
     answers = [(f"{there}\n", "") for there in ("1.0", "12.0", "23.00000049")]
     times = [0, 5, 10, 12, 20, 21]
-    assert measure(answers, times) == {"changed": False, "offset_s": 2.5, "error_s": 0.5}
+    assert measure(answers, times) == {"changed": False, "offset_s": 2.5, "error_s": 0.5, "began": 0}
 
 
 @pytest.mark.parametrize(

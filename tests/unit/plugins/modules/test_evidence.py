@@ -138,6 +138,15 @@ def test_hosts_are_filed_in_the_order_of_their_names(call, asked, warned):
     assert not list(jsonschema.Draft202012Validator(SCHEMA).iter_errors(filed))
 
 
+def test_without_an_instance_the_reading_begins_with_the_first_clock(call, asked):
+    as_json.change(asked, instance=None)
+    asked.save()
+    clocks = [{**FOUND, "clock": {**FOUND["clock"], "began": at}} for at in (1795262400.0, 1795262300.0)]
+    call(module, run_dir=asked.directory, hosts=[], platform=PLATFORM, reads=dict(zip("ab", clocks, strict=True)))
+    filed = as_json.read_record(asked.directory)["evidence"]
+    assert filed["started"] == "2026-11-21T11:58:20.000000+00:00" < filed["finished"]
+
+
 @pytest.mark.parametrize(
     ("passed", "known"), [("2026-11-20T08:00:00.000000+00:00", "2026-11-20T08:00:00.000000+00:00"), (None, None)]
 )
