@@ -59,6 +59,8 @@ VOLUME_NEEDS = {"volume", "default-type", "connected"}
 # The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
 # of its class changes.
 OPEN, KEPT = 0, 1
+# The faults of fresh.py, which are drawn into neither
+FRESH = 2
 DRAWN_BY = {FaultClass.DEAD: "third", FaultClass.WRONG: "lantern"}
 # Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.
 LOOKED_AT = {
@@ -95,9 +97,12 @@ class CatalogueFault:
     kind: str | None = None
     # What the headline must match, all of it, where no component is named; without components none may be named.
     reason: tuple = ()
+    is_fresh: bool = False
 
     @property
     def half(self):
+        if self.is_fresh:
+            return FRESH
         word = DRAWN_BY[self.fault_class]
         return OPEN if self.name in LOOKED_AT else hashlib.sha256(f"{word} {self.name}".encode()).digest()[0] % 2
 
@@ -200,8 +205,18 @@ def wrong_variables(fault):
 
 def wrong_faults():
     """The faults where everything runs, by their names."""
+    return by_names(CLOUD.wrong)
+
+
+def fresh_faults():
+    """The faults of the third half, of both classes, by their names."""
+    return by_names(CLOUD.fresh, is_fresh=True)
+
+
+def by_names(faults, **more):
+    """Faults of a table as those of the catalogue, by their names."""
     table = {}
-    for fault in CLOUD.wrong:
+    for fault in faults:
         key = fault.name if fault.moment == BEFORE else f"{fault.name}-{fault.moment}"
         assert key not in table, f"two faults are called {key}"
         components, hosts = frozenset(fault.components.split()), frozenset(fault.hosts.split())
@@ -212,16 +227,23 @@ def wrong_faults():
             hosts,
             fault.moment,
             wrong_variables(fault),
-            fault_class=FaultClass.WRONG,
-            kind=fault.kind.value,
+            fault_class=FaultClass.WRONG if fault.kind else FaultClass.DEAD,
+            kind=fault.kind.value if fault.kind else None,
             reason=tuple(fault.reason),
+            **more,
         )
     return table
 
 
 def catalogue():
-    """All faults by their names."""
+    """All faults of the halves open and kept by their names."""
     return {**dead_faults(), **wrong_faults()}
+
+
+def faults_of(half):
+    """The faults of a half by their names."""
+    faults = fresh_faults() if half == FRESH else catalogue()
+    return {name: fault for name, fault in faults.items() if fault.half == half}
 
 
 def dead_faults():
@@ -249,6 +271,5 @@ def dead_faults():
 
 def drawn(seed, half, fault_class=None):
     """The faults of a half in the order of a seed; only those of a class, if one is named."""
-    of_class = (fault for fault in catalogue().values() if fault_class in (None, fault.fault_class))
-    faults = [fault for fault in of_class if fault.half == half]
+    faults = [fault for fault in faults_of(half).values() if fault_class in (None, fault.fault_class)]
     return sorted(faults, key=lambda fault: hashlib.sha256(f"{seed} {fault.name}".encode()).digest())

@@ -93,7 +93,7 @@ class Special:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A fault where everything runs and something is wrong.
+    """A fault where everything runs and something is wrong, or without a kind one of the class dead.
 
     components, hosts: of which a verdict may name any, as words. reason: patterns that the headline of a verdict
     without a component must match, all of them; without a reason, a component must be named.
@@ -101,7 +101,7 @@ class Wrong:
     """
 
     name: str
-    kind: Kind
+    kind: Kind | None
     make: Callable
     components: str = ""
     hosts: str = ""
@@ -152,6 +152,8 @@ class Cloud:
     variables: dict
     images: dict = field(default_factory=dict)
     wrong: tuple = ()
+    # Those of fresh.py
+    fresh: tuple = ()
 
     def name_of(self, part):
         """A part's component, with the host where there are several of it."""

@@ -16,10 +16,14 @@ ON_HOSTS = {
     ),
     "rights": (
         "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
-        " /etc/keystone/fernet-keys /etc/sudoers.d/* 2>/dev/null"
+        " /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu 2>/dev/null"
     ),
     "rules": "iptables --wait --list-rules 2>/dev/null",
-    "links": "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent",
+    "links": (
+        "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent;"
+        " cat /proc/sys/net/ipv4/ip_local_reserved_ports"
+    ),
+    "mounts": "grep -E '^tmpfs /(etc|var)/' /proc/mounts",
     "switch": (
         "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
@@ -28,7 +32,7 @@ ON_HOSTS = {
         " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort"
     ),
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
-    "kept": "ls /root/kept-* /root/catalogue* 2>/dev/null",
+    "kept": "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /run/openvswitch/*.kept 2>/dev/null",
 }
 # These print nothing on other hosts.
 ON_CONTROLLER = {

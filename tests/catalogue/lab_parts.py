@@ -10,6 +10,7 @@ from functools import partial
 
 from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
+from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
 from sites import of_lab
 from ways_to_break import commanded, few_connections, full_disk, sql
@@ -127,6 +128,7 @@ SPECIALS = {
 if NETWORK == "ovs":
     SPECIALS["dhcp-disk-full"] = Special(LEASES, "neutron-dhcp-agent dnsmasq", NETWORK_HOST)
 
+SITE = of_lab(GROUPS, HOSTS, NETWORK)
 CLOUD = Cloud(
     parts=PARTS,
     specials=SPECIALS,
@@ -135,5 +137,6 @@ CLOUD = Cloud(
     workers=WORKERS,
     variables={"cloud": "lab-admin", "host": COMPUTE, "volume": "none"},
     images={"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"},
-    wrong=wrong_of(of_lab(GROUPS, HOSTS, NETWORK)),
+    wrong=wrong_of(SITE),
+    fresh=tuple(fresh_of(SITE)),
 )

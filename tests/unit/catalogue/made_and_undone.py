@@ -1,8 +1,9 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs as a program: makes and undoes each wrong fault of the cloud that LAB_DIRECTORY names, on a lab that is none.
+"""Runs as a program: makes and undoes each wrong and each fresh fault of a cloud, on a lab that is none.
 
+The cloud is that of LAB_DIRECTORY.
 Prints what each did, as JSON: its commands before and after the moment at which a run would go on, and requests that
 changed something, each as "request".
 """
@@ -15,10 +16,12 @@ from unittest.mock import MagicMock
 
 import breaking
 import ways_to_set_wrong
-from catalogue import wrong_faults
+from catalogue import fresh_faults, wrong_faults
 from lab_under_test import HOSTS
 
-CHANGING = ("put", "create", "update", "delete", "set_", "assign", "unassign", "add_", "remove_")
+CHANGING = (
+    "put", "create", "update", "delete", "set_", "assign", "unassign", "add_", "remove_", "deactivate_", "reactivate_",
+)  # fmt: skip
 TYPES = ("network", "image", "compute", "block-storage", "placement")
 ANSWER = {
     "resource_providers": [{"uuid": "u", "name": "n"}], "total": 10, "reserved": 0, "allocation_ratio": 1.0,
@@ -39,7 +42,7 @@ class NoLab:
         self.admin = MagicMock()
         admin = self.admin
         admin.identity.services.return_value = [SimpleNamespace(id=name, type=name) for name in TYPES]
-        admin.identity.endpoints.return_value = [SimpleNamespace(id="e", url="http://a:9696/placement")]
+        admin.identity.endpoints.return_value = [SimpleNamespace(id="e", url="http://a:9696/placement", region_id="r")]
         listed = [SimpleNamespace(id="i", binary=binary, host=host) for binary in BINARIES for host in HOSTS]
         admin.network.agents.return_value = listed
         admin.compute.services.return_value = [one for one in listed if one.binary == "nova-compute"]
@@ -72,7 +75,7 @@ def main():
     )
     ways_to_set_wrong.settle = lambda *_all: None
     table = {}
-    for name, fault in wrong_faults().items():
+    for name, fault in {**wrong_faults(), **fresh_faults()}.items():
         lab = NoLab()
         with fault.make(lab):
             before = lab.done()

@@ -24,12 +24,22 @@ OTHER_NAMES = {"openvswitch", "guest", "data network", "data-network", "nova-met
 # Prints all faults of the cloud whose folder LAB_DIRECTORY names
 PROGRAM = """
 import json
-from catalogue import LOOKED_AT, catalogue, dead_faults, wrong_faults
-faults = [
-    {"name": fault.name, "half": fault.half, "during": fault.during, "variables": fault.variables, **fault.truth}
-    for fault in catalogue().values()
-]
-whole = {"faults": faults, "dead": len(dead_faults()), "wrong": len(wrong_faults()), "looked_at": sorted(LOOKED_AT)}
+from catalogue import FRESH, LOOKED_AT, catalogue, dead_faults, drawn, fresh_faults, wrong_faults
+
+def told(faults):
+    return [
+        {"name": fault.name, "half": fault.half, "during": fault.during, "variables": fault.variables, **fault.truth}
+        for fault in faults
+    ]
+
+whole = {
+    "faults": told(catalogue().values()),
+    "dead": len(dead_faults()),
+    "wrong": len(wrong_faults()),
+    "looked_at": sorted(LOOKED_AT),
+    "fresh": told(fresh_faults().values()),
+    "drawn": [fault.name for fault in drawn("1", FRESH)],
+}
 print(json.dumps(whole))
 """
 
@@ -159,6 +169,45 @@ def test_the_halves_stay(clouds, name, half):
     assert found == half
 
 
+# The faults of the half fresh
+
+
+def fresh(clouds):
+    """Those of the lab with either back end, by their names."""
+    return {fault["name"]: fault for cloud in ("ovs", "ovn") for fault in clouds[cloud]["fresh"]}
+
+
+def test_the_half_fresh_has_both_classes_on_each_lab(clouds):
+    assert {cloud: len(clouds[cloud]["fresh"]) >= 30 for cloud in CLOUDS} == {
+        "ovs": True,
+        "ovn": True,
+        "devstack": False,
+    }
+    classes = [fault["class"] for fault in fresh(clouds).values()]
+    assert (len(classes), classes.count("dead"), classes.count("wrong")) == (44, 18, 26)
+
+
+def test_no_fresh_fault_has_the_name_of_another(clouds):
+    others = {fault["name"] for cloud in clouds.values() for fault in cloud["faults"]}
+    assert others & set(fresh(clouds)) == set()
+    for cloud in clouds.values():
+        assert sorted(cloud["drawn"]) == sorted(fault["name"] for fault in cloud["fresh"])
+
+
+def test_the_other_halves_have_no_fresh_fault(clouds):
+    assert {fault["half"] for cloud in clouds.values() for fault in cloud["faults"]} == {0, 1}
+    assert {fault["half"] for fault in fresh(clouds).values()} == {2}
+
+
+def test_each_fresh_fault_has_a_truth(clouds):
+    for name, fault in fresh(clouds).items():
+        assert set(fault["components"]) <= set(BY_NAME) | OTHER_NAMES, name
+        assert set(fault["hosts"]) <= set(FIVE), name
+        assert bool(fault["hosts"]) == bool(fault["components"]), name
+        assert fault["components"] or fault["reason"], name
+        assert (fault["kind"] is None) == (fault["class"] == "dead"), name
+
+
 # What is made and undone
 
 # These change rows and links of the run's own network or image, which go with it.
@@ -167,6 +216,7 @@ GO_WITH_THE_RUN = {
     "ovn-nb-dhcp-options-without-server-networked", "ovn-nb-dhcp-route-wrong-networked",
     "ovn-nb-gateway-chassis-gone-later", "ovn-nb-metadata-port-gone-networked", "ovn-nb-port-disabled-later",
     "ovs-network1-tags-later",
+    "ovn-nb-port-of-another-address-later", "ovn-nb-port-on-another-chassis-later", "ovs-interface-of-no-port-later",
     # ovn-controller makes its row again.
     "ovn-sb-chassis-gone",
 }  # fmt: skip
@@ -176,7 +226,7 @@ ONLY_ASKED = {"request-zone-unknown", "request-volume-zone-unknown", "request-vo
 
 @pytest.fixture(scope="module", params=sorted(CLOUDS))
 def made(request, folders):
-    """Each wrong fault of a cloud with its commands, and those that undo it."""
+    """Each wrong and each fresh fault of a cloud with its commands, and those that undo it."""
     return run(folders[request.param], str(Path(__file__).with_name("made_and_undone.py")))
 
 
