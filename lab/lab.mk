@@ -161,6 +161,8 @@ soak-devstack: ## Each variant of the devstack built, tested and removed; ten ru
 	$(MAKE) devstack-destroy
 	$(MAKE) test-devstack DEVSTACK_VARIANT=ovs
 	$(MAKE) devstack-destroy
+	$(MAKE) test-devstack DEVSTACK_VARIANT=two
+	$(MAKE) devstack-destroy
 
 OF_RELEASE := soak-release release-destroy
 $(OF_RELEASE): export LAB_RELEASE := 2022.2

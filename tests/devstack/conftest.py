@@ -12,6 +12,8 @@ from lab_under_test import DIRECTORY, connect, lab_host
 from runs_under_test import nothing_left
 from secrets_left import no_secrets
 
+# Its assertions show what they compare.
+pytest.register_assert_rewrite("healthy_runs")
 # pytest finds this fixture by its name here.
 __all__ = ["no_secrets"]
 

@@ -43,6 +43,7 @@ TOPOLOGIES = {
     "devstack": ["devstack"],
     "devstack-ceph": ["devstack"],
     "devstack-ovs": ["devstack"],
+    "devstack-two": ["devstack"],
     **{name: ["kolla"] for name in ("kolla", "kolla-ceph", "kolla-two", "kolla-ceph-two")},
 }
 # A lab has one of them, and a devstack has none of ours.
