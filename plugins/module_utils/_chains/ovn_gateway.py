@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .._model.stores import Chassis, Switch
+from .._model.stores import Chassis, Interface, Switch
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -36,6 +36,9 @@ from .ovn_port import (
 )
 from .ovs_port import names_on
 from .ports import link_of_open_ports
+
+# The state of a session of BFD
+UP = "up"
 
 
 def gateways(cloud: Cloud) -> list[Chassis]:
@@ -67,6 +70,23 @@ def outer_networks(cloud: Cloud) -> set[str]:
     applies_if(networks)
     own = {network.id for network in cloud.record.networks}
     return {network.physical for network in networks if network.id not in own}
+
+
+def first_gateway(cloud: Cloud) -> str | None:
+    return next(
+        (cloud.name_of(chassis.host) for chassis in gateways(cloud)), None
+    )
+
+
+def in_touch(cloud: Cloud) -> Found:
+    """Check whether gateways hear of each other. One that hears of no other takes no router, as it may be cut off."""
+    tunnels: list[Interface] = []
+    for chassis in gateways(cloud):
+        switch = given(cloud.switch(cloud.name_of(chassis.host)))
+        tunnels += [one for one in switch.interfaces if one.bfd]
+    applies_if(tunnels)
+    ends = [f"{one.local} to {one.remote}" for one in tunnels]
+    return holds_if(any(one.bfd == UP for one in tunnels), ", ".join(ends))
 
 
 def current(cloud: Cloud) -> Found:
@@ -157,6 +177,13 @@ CHAIN = ChainDefinition(
             gateway_host,
             f"{SBCTL} list Chassis_Private",
             controller,
+        ),
+        LinkDefinition(
+            "ovn_gateway_in_touch",
+            "data network",
+            in_touch,
+            first_gateway,
+            "ovs-vsctl --columns=name,options,bfd_status find Interface type=geneve",
         ),
         LinkDefinition(
             "ovn_gateway_placed",

@@ -186,8 +186,10 @@ def most_frequent(texts: Sequence[str]) -> str:
 def lines_of_boot(lines: Sequence[Line], ids: BootIds) -> list[Line]:
     """Return the lines of a boot: of its requests, or else of its server."""
     # Lines of the server may be of other requests, long after its boot.
-    of_request = [line for line in lines if ids.has_request_of(line)]
-    return of_request or [line for line in lines if ids.has_server_of(line)]
+    of_request = list(filter(ids.has_request_of, lines))
+    if of_request:
+        return of_request
+    return list(filter(ids.has_server_of, lines))
 
 
 def is_deleted(lines: Iterable[Line], ids: BootIds) -> bool:

@@ -23,6 +23,7 @@ from .._model.stage import Stage
 from .weights import WEIGHTS, Weights
 
 Known = TypeVar("Known", bound=Details)
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # The stage ran out of time: it may only have been slow.
 DEADLINE = "deadline"
 
@@ -126,6 +127,17 @@ class Case:
             if service.component == component and host in (None, place.host)
         ]
         return sorted(found, key=lambda pair: pair[1].state == RUNNING)
+
+    def named_hosts(self, component: str) -> set[str | None]:
+        """Return the hosts on which the settings of services look for a component; None is an address of no host."""
+        named: set[str | None] = set()
+        for host in self.record.hosts:
+            own = dict.fromkeys(LOOPBACK, host.host)
+            places = {**self.addresses, **own}
+            for reach in host.examined.reach:
+                if reach.component == component and reach.named_by:
+                    named.add(places.get(reach.address))
+        return named
 
     def hosts_like(self, name: str | None) -> list[str]:
         """Return the other hosts with the same groups in the inventory."""

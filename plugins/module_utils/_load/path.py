@@ -160,8 +160,12 @@ def parts_of(record: Record) -> Iterator[Part]:
 
 
 def judged_paths(record: Record) -> list[list[Part]]:
-    paths = [Path(flow).parts() for flow in record.flows if flow.judged]
-    return [path for path in paths if path]
+    paths: list[list[Part]] = []
+    for flow in record.flows:
+        parts = Path(flow).parts() if flow.judged else []
+        if parts:
+            paths.append(parts)
+    return paths
 
 
 def without(part: Part, spans: Sequence[Span]) -> Part:

@@ -52,6 +52,7 @@ class Interface:
 
     port: the Neutron port that is wired with it. peer: the other end of a patch. local, remote: the ends of a tunnel.
     error: why Open vSwitch could not create it. tag: its VLAN on the bridge. drops: what its flags have it drop.
+    bfd: the state of the session by which both ends of a tunnel hear of each other.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Interface:
     remote: Optional[str] = omitted()
     tag: Optional[int] = omitted()
     drops: Optional[str] = omitted()
+    bfd: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import as_json
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores, switch
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, router
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
@@ -25,7 +25,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._match import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import ServiceUnit
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
-from tree import FLOWS
+from tree import FLOWS, RECORDED
 
 SOURCES = Path(commands.__file__).parent
 ROTATED = "/var/log/nova/nova-compute.log-20261121.gz"
@@ -94,8 +94,8 @@ def log_commands(followed, platform):
 def asked_of(replay):
     """Return a function that gives what a recorded host is asked as root, while another function reads it."""
 
-    def of(name, read):
-        host, asked, turn = replay(name), [], threading.Lock()
+    def of(name, read, instead=None):
+        host, asked, turn = replay(name, instead or {}), [], threading.Lock()
         answer = host.execute
 
         def execute(words, take):
@@ -153,6 +153,11 @@ def read_router(_name, host):
     router.read(host, [name.removeprefix("qrouter-") for name in names if name.startswith("qrouter-")])
 
 
+def read_sessions(_name, host):
+    """What only a gateway of OVN is asked: the recorded hosts are none."""
+    switch.sessions_of(host)
+
+
 @pytest.fixture
 def asked(asked_of, read_facts, look_again, read_stores, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
@@ -164,6 +169,8 @@ def asked(asked_of, read_facts, look_again, read_stores, log_commands):
         commands += [("examination", words) for words in asked_of(name, look_again)]
     for name, (part, _services) in STORES.items():
         commands += [(part, words) for words in asked_of(name, read_stores)]
+    sessions = (RECORDED / "commands/bfd-up.json").read_text()
+    commands += [("examination", words) for words in asked_of("compute2-ovn-stores", read_sessions, {"bfd": sessions})]
     return commands
 
 

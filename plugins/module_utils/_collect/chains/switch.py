@@ -37,6 +37,8 @@ SETTINGS = (
     "ovn-remote",
     "system-id",
 )
+# Of ovn-cms-options
+GATEWAY = "enable-chassis-as-gw"
 # An agent may have restricted a bridge to some of them.
 PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
 # The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
@@ -75,6 +77,12 @@ class InterfaceRow:
     external_ids: Mapping[str, str]
 
 
+@dataclass(frozen=True)
+class SessionRow:
+    name: str
+    bfd_status: Mapping[str, str]
+
+
 def read(host: Host) -> Switch:
     ports = {port.uuid: port for port in listing(host, PortRow, "Port")}
     interfaces = {
@@ -101,14 +109,36 @@ def read(host: Host) -> Switch:
             )
         )
     drops = drops_of(host, bridges)
+    settings = settings_of(host)
+    sessions = sessions_of(host) if is_gateway(settings) else {}
     return Switch(
-        settings=settings_of(host),
+        settings=settings,
         bridges=tuple(bridges),
         interfaces=tuple(
-            interface_of(row, tags.get(uuid), drops.get(row.name))
+            interface_of(
+                row,
+                tags.get(uuid),
+                drops.get(row.name),
+                sessions.get(row.name),
+            )
             for uuid, row in interfaces.items()
         ),
     )
+
+
+def is_gateway(settings: Mapping[str, str]) -> bool:
+    """Return whether OVN may place routers here. Only gateways watch each other."""
+    return GATEWAY in settings.get("ovn-cms-options", "")
+
+
+def sessions_of(host: Host) -> dict[str, str]:
+    """Return the state of the session of BFD in each tunnel that has one."""
+    found = listing(host, SessionRow, "Interface")
+    return {
+        row.name: row.bfd_status["state"]
+        for row in found
+        if "state" in row.bfd_status
+    }
 
 
 def listing(host: Host, kind: type[T], table: str) -> list[T]:
@@ -167,7 +197,7 @@ def drops_on(host: Host, bridge: str) -> dict[str, str]:
 
 
 def interface_of(
-    row: InterfaceRow, tag: int | None, drops: str | None
+    row: InterfaceRow, tag: int | None, drops: str | None, session: str | None
 ) -> Interface:
     options = row.options
     return Interface(
@@ -181,4 +211,5 @@ def interface_of(
         remote=options.get("remote_ip"),
         tag=tag,
         drops=drops,
+        bfd=session,
     )

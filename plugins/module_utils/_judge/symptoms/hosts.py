@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..._components.catalogue import COMPONENTS
@@ -34,23 +35,39 @@ def states(case: Case) -> list[Symptom]:
     for host, service in case.services:
         symptoms += restarted(case, host, service)
         how = How.of(service.state)
-        if how in STATES and not case.was_idle(host.host, service):
-            symptoms.append(
-                Symptom(
-                    Code.UNIT_NOT_RUNNING,
-                    service.component,
-                    host=host.host,
-                    how=how,
-                    unit=service.unit,
-                    # A process that is stopped by a signal leaves the unit as it was.
-                    for_s=None if how == How.FROZEN else service.for_s,
-                    since=None if how == How.FROZEN else began(service, host),
-                    restarts=service.restarts
-                    if how == How.STARTING
-                    else loops(case, service),
-                )
-            )
+        if how not in STATES:
+            continue
+        if not is_out_of_use(case, host, service):
+            symptoms.append(not_running(case, host, service, how))
     return symptoms
+
+
+def not_running(
+    case: Case, host: Host, service: Service, how: How | None
+) -> Symptom:
+    restarts = loops(case, service)
+    if how == How.STARTING:
+        restarts = service.restarts
+    symptom = Symptom(
+        Code.UNIT_NOT_RUNNING,
+        service.component,
+        host=host.host,
+        how=how,
+        unit=service.unit,
+        restarts=restarts,
+    )
+    if how == How.FROZEN:
+        # A process that is stopped by a signal leaves the unit as it was.
+        return symptom
+    return replace(symptom, for_s=service.for_s, since=began(service, host))
+
+
+def is_out_of_use(case: Case, host: Host, service: Service) -> bool:
+    """Return whether nobody needs a service: it did not run while all worked, or all ask that of another host."""
+    if case.was_idle(host.host, service):
+        return True
+    named = case.named_hosts(service.component)
+    return bool(named) and None not in named and host.host not in named
 
 
 def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:

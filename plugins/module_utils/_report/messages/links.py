@@ -201,6 +201,11 @@ LINKS = {
         "has not applied the newest configuration: version {found} of {expected}",
         "not applying changes: version {found} of {expected}",
     ),
+    "ovn_gateway_in_touch": LinkText(
+        "the gateways hear of each other through their tunnels",
+        "no gateway hears of another one (BFD), so none takes a router; tunnels: {found}",
+        "no gateway hears of another one (BFD)",
+    ),
     "ovn_gateway_placed": LinkText(
         "the router has its gateway on a host",
         "the gateway of the router is on no host",

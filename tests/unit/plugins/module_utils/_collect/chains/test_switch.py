@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import switch
 from recorded_hosts import printed
+from tree import RECORDED
 
 HOST = "compute2-ovn-stores"
 PORTS = printed(HOST, "dump-ports-desc br-ex")
@@ -34,3 +35,16 @@ def test_what_a_port_is_told_to_drop(replay, flags, drops):
     ports = PORTS.replace("config:     0", f"config:     {flags}", 1)
     read = switch.read(replay(HOST, {"dump-ports-desc br-ex": (0, ports, "")}))
     assert next(one.drops for one in read.interfaces if one.name == "eth1") == drops
+
+
+@pytest.mark.parametrize("state", ["up", "down"])
+def test_the_state_of_a_session_between_two_gateways(replay, state):
+    sessions = (RECORDED / f"commands/bfd-{state}.json").read_text()
+    assert switch.sessions_of(replay(HOST, {"bfd_status": sessions})) == {"ovn-ede285-0": state}
+
+
+@pytest.mark.parametrize(
+    ("options", "watched"), [({}, False), ({"ovn-cms-options": "a=b,enable-chassis-as-gw,card-serial-number=1"}, True)]
+)
+def test_only_gateways_watch_each_other(options, watched):
+    assert switch.is_gateway(options) is watched

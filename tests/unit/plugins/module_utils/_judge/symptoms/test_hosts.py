@@ -105,6 +105,29 @@ def test_a_service_that_runs_shows_nothing():
     assert told(hosts.states, host("h1", "x")) == []
 
 
+def names(component, address):
+    """What the settings of services on a host say of where a component is."""
+    return {"component": component, "address": address, "port": 6642, "how": "open", "named_by": ["neutron"]}
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [("10.0.0.1", []), ("10.0.0.2", ["ovn-sb-db"]), ("10.0.0.250", ["ovn-sb-db"]), ("127.0.0.1", [])],
+    ids=["that of another host", "it", "an address in front of both", "that of the host itself"],
+)
+def test_a_stopped_service_for_which_all_ask_another_host_shows_nothing(address, shown):
+    facts = {"addresses": ["10.0.0.1"]}
+    first = host("ctl1", "ovn-sb-db", facts=facts, reach=[names("ovn-sb-db", address)])
+    second = host("ctl2", service("ovn-sb-db", state="stopped"), facts={"addresses": ["10.0.0.2"]})
+    assert components(told(hosts.states, first, second)) == shown
+
+
+def test_a_stopped_service_that_no_settings_name_is_missed():
+    first = host("ctl1", "nova-scheduler", reach=[names("ovn-sb-db", "10.0.0.1")])
+    second = host("ctl2", service("nova-scheduler", state="stopped"))
+    assert components(told(hosts.states, first, second)) == ["nova-scheduler"]
+
+
 def test_a_service_may_have_stopped_nobody_knows_when():
     (symptom,) = told(hosts.states, host("h1", service("x", state="stopped", for_s=None)))
     assert (symptom.how, symptom.for_s) == (How.STOPPED, None)

@@ -1,0 +1,57 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The chain of a floating IP on a real cloud with two gateways, which hear nothing of each other."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import walked
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Link, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from tree import RECORDED
+
+Json = dict[str, Any]
+CUT_OFF: Json = json.loads((RECORDED / "chains" / "ovn_gateways.json").read_text())
+IN_TOUCH = "ovn_gateway_in_touch"
+
+
+def tunnels(record: Json) -> list[Json]:
+    interfaces = [one for host in record["hosts"] for one in host["stores"]["switch"]["interfaces"]]
+    return [one for one in interfaces if one["kind"] == "geneve"]
+
+
+def links_of(record: Json) -> dict[str, Link]:
+    chains = {chain.name: chain for chain in walked(from_json(Record, record), "metadata")}
+    return {link.code: link for link in chains["ovn_gateway"].links}
+
+
+def test_gateways_that_hear_nothing_of_each_other_take_no_router() -> None:
+    found = links_of(CUT_OFF)
+    link = found[IN_TOUCH]
+    assert (link.state, link.owner, link.host) == (LinkState.BROKEN, "data network", "devstack1")
+    assert links.broken(link)[0] == (
+        "no gateway hears of another one (BFD), so none takes a router; "
+        "tunnels: 10.67.4.11 to 10.67.4.12, 10.67.4.12 to 10.67.4.11"
+    )
+    assert found["ovn_gateway_placed"].state is LinkState.BROKEN
+
+
+@pytest.mark.parametrize(
+    ("states", "wanted"),
+    [(("up", "up"), LinkState.HOLDS), (("up", "down"), LinkState.HOLDS), ((None, None), LinkState.NOT_APPLICABLE)],
+    ids=["both up", "one of several", "sessions that were not read"],
+)
+def test_one_session_that_is_up_is_enough(states: tuple[str | None, ...], wanted: LinkState) -> None:
+    record = copy.deepcopy(CUT_OFF)
+    for tunnel, state in zip(tunnels(record), states, strict=True):
+        tunnel.pop("bfd")
+        if state:
+            tunnel["bfd"] = state
+    assert links_of(record)[IN_TOUCH].state is wanted
