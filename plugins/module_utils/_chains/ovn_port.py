@@ -365,6 +365,8 @@ def plugged(cloud: Cloud) -> Found:
     if interface is None:
         applies_if(cloud.is_in_domain)
         return broken("none has the port's id")
+    # libvirt makes the device when it starts the domain, after Nova has made the port of the switch.
+    applies_if(cloud.is_in_domain or not interface.waits_for_device)
     return is_on_switch(interface)
 
 

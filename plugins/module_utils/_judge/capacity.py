@@ -38,11 +38,10 @@ from .._model.shortage import (
     Shortage,
     Sought,
 )
+from .._model.words import BY_ITSELF
 from .._record.sole import sole
 
 DOWN = "down"
-# With this begins the reason where nova-compute has disabled its service by itself.
-BY_ITSELF = "AUTO:"
 # These filters go by the hosts and not by the request: one removes those whose service is down or disabled, which the
 # services show with the reason, the other one those that have tried it already.
 OF_HOSTS = ("ComputeFilter", "RetryFilter")

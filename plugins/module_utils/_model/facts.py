@@ -15,6 +15,9 @@ from typing import Optional
 
 from .codec import omitted
 
+# Of an error of Open vSwitch about an interface
+NO_DEVICE = "No such device"
+
 
 @dataclass(frozen=True)
 class ServiceUnit:
@@ -137,6 +140,11 @@ class SwitchInterface:
     tag: Optional[int] = None
     link: Optional[Link] = None
     flows: Optional[Flows] = None
+
+    @property
+    def waits_for_device(self) -> bool:
+        """Return whether the host does not have the device yet that libvirt makes for the port."""
+        return NO_DEVICE in (self.error or "")
 
 
 @dataclass(frozen=True)

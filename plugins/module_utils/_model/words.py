@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+# With this begins the reason where nova-compute has disabled its service by itself.
+BY_ITSELF = "AUTO:"
+
 
 class Word(str, Enum):
     """A word of a record. It equals its text, and prints as it."""

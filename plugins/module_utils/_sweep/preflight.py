@@ -18,12 +18,11 @@ from .._model.sweep import (
     PreflightKind,
     PreflightStatus,
 )
+from .._model.words import BY_ITSELF
 from .._record.clock import seconds_of
 from .targets import Values
 
 COMPUTE = "nova-compute"
-# With this begins the reason where nova has disabled a host by itself.
-BY_ITSELF = "AUTO:"
 
 # A service, an agent or a hypervisor as an API describes it
 Answer = Mapping[str, Any]

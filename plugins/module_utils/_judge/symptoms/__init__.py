@@ -40,6 +40,7 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     hosts.states,
     hosts.reports,
     hosts.ceph,
+    hosts.mute,
     hosts.resources,
     instance.domains,
     instance.interfaces,

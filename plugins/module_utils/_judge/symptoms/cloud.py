@@ -16,6 +16,7 @@ from ..._model.record import Agent
 from ..._model.shortage import Answer, Explanation, Shortage
 from ..._model.stage import Call
 from ..._model.symptom import Code, Symptom
+from ..._model.words import BY_ITSELF
 from ..._record.clock import seconds_of
 from ..._record.errors import MALFORMED
 from .. import unsatisfied
@@ -185,10 +186,28 @@ def agents(case: Case) -> list[Symptom]:
                 )
             )
         elif not agent.enabled:
-            symptoms.append(
-                Symptom(Code.SERVICE_DISABLED, agent.component, host=host)
-            )
+            symptoms += disabled(agent, host)
     return symptoms
+
+
+def disabled(agent: Agent, host: str) -> list[Symptom]:
+    """Return that a service is disabled; one that has disabled itself names the peer at which it fails."""
+    reason = agent.reason or ""
+    peers = mentioned_in(reason) if reason.startswith(BY_ITSELF) else []
+    if not peers:
+        return [Symptom(Code.SERVICE_DISABLED, agent.component, host=host)]
+    return [
+        Symptom(
+            Code.API_NAMES_PEER,
+            agent.component,
+            host=host,
+            peer=peer,
+            how=how_of(reason),
+            own=True,
+            certain=len(peers) == 1,
+        )
+        for peer in peers
+    ]
 
 
 def time_of(text: str | None) -> float | None:

@@ -27,6 +27,12 @@ SEVERE = re.compile(
 )
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"
+# Who answers a program of a host
+ANSWERED_BY = {
+    "virsh": "libvirt",
+    "ovs-vsctl": "ovsdb",
+    "rabbitmqctl": "rabbitmq",
+}
 
 
 def states(case: Case) -> list[Symptom]:
@@ -261,21 +267,53 @@ def is_new_or_severe(check: str, before: Collection[str]) -> bool:
 
 
 def hanging_commands(host: Host) -> list[Symptom]:
+    """Return the commands to Ceph that did not end. Any of its services may be why."""
     symptoms: list[Symptom] = []
-    for unread in host.unread:
-        # The command may begin with sudo, and with the way into a container.
-        if unread.kind == HUNG and CEPH_COMMANDS & set(
-            (unread.command or "").split()
-        ):
-            symptoms += [
-                Symptom(
-                    Code.COMMAND_HANGS,
-                    component,
-                    how=How.SILENT,
-                    command=unread.command,
-                )
-                for component in ("ceph-mon", "ceph-osd")
-            ]
+    for command in hung_commands(host, CEPH_COMMANDS):
+        for component in ("ceph-mon", "ceph-osd"):
+            symptom = Symptom(
+                Code.COMMAND_HANGS,
+                component,
+                how=How.SILENT,
+                command=command,
+            )
+            symptoms.append(symptom)
+    return symptoms
+
+
+def hung_commands(host: Host, programs: Collection[str]) -> list[str]:
+    """Return the commands of some programs that did not end on a host."""
+    commands = [
+        unread.command or "" for unread in host.unread if unread.kind == HUNG
+    ]
+    # A command may begin with sudo, and with the way into a container.
+    return [
+        command
+        for command in commands
+        if not set(programs).isdisjoint(command.split())
+    ]
+
+
+def mute(case: Case) -> list[Symptom]:
+    """Return the services of a host that do not answer the commands of their own programs."""
+    hosts = case.record.hosts
+    # All that has to do with disks may wait for Ceph.
+    if any(hung_commands(host, CEPH_COMMANDS) for host in hosts):
+        return []
+    symptoms: list[Symptom] = []
+    for host in hosts:
+        for program, component in ANSWERED_BY.items():
+            commands = hung_commands(host, {program})
+            if not commands:
+                continue
+            symptom = Symptom(
+                Code.COMMAND_HANGS,
+                component,
+                host=host.host,
+                how=How.SILENT,
+                command=commands[0],
+            )
+            symptoms.append(symptom)
     return symptoms
 
 

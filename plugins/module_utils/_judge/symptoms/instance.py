@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ..._model.facts import NO_DEVICE
 from ..._model.host import Host
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
@@ -85,7 +86,9 @@ def interfaces(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         ports: Mapping[str, Any] = host.facts.get("interfaces") or {}
         for interface in ports.values():
-            if interface and interface.get("error"):
+            error = interface and interface.get("error")
+            # Without a domain nobody has made the device yet.
+            if error and (host.facts.get("domain") or NO_DEVICE not in error):
                 name = interface.get("name")
                 symptoms.append(
                     Symptom(

@@ -211,6 +211,16 @@ def test_a_wrong_store_breaks_its_link_and_names_owner_host_and_command(code):
     assert link.command
 
 
+def test_a_device_that_libvirt_has_not_made_yet_breaks_nothing() -> None:
+    def waiting(record: Json) -> None:
+        facts = host(record, HERE)["facts"]
+        facts["domain"] = None
+        facts["interfaces"][PORT].update(ofport=-1, error="could not open network device tap1 (No such device)")
+
+    found = {link.code: link.state for link in chains_of(waiting)["ovn_port"].links}
+    assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
+
+
 def test_each_link_of_the_chain_is_broken_by_a_test():
     assert {link.code for link in chains_of()["ovn_port"].links} == set(BREAKS)
 

@@ -241,3 +241,16 @@ def test_no_valid_host_is_of_this_run_and_says_that_something_is_missing():
 @pytest.mark.parametrize("said", [None, "", "no end after 44 s"])
 def test_other_words_of_nova_say_nothing(said):
     assert told(cloud.no_valid_host, HOST, stage=failed(said), agents=[agent(state="down")]) == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "code", "peer"),
+    [
+        ("AUTO: Connection to libvirt lost", Code.API_NAMES_PEER, "libvirt"),
+        ("AUTO: something else", Code.SERVICE_DISABLED, None),
+        ("the libvirt there is upgraded", Code.SERVICE_DISABLED, None),
+    ],
+)
+def test_a_service_that_has_disabled_itself_fails_at_a_peer(reason, code, peer):
+    (found,) = told(cloud.agents, HOST, agents=[agent(enabled=False, reason=reason)])
+    assert (found.code, found.peer) == (code, peer)

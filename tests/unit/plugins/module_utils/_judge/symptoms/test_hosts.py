@@ -797,3 +797,24 @@ def test_an_option_that_differs_is_wrong_where_its_component_fails_at_the_peer_t
     assert [(symptom.place, symptom.setting, symptom.peer) for symptom in found] == [
         (("nova-compute", "c1"), f"[{option}", "libvirt")
     ] * shown
+
+
+def hung(*words):
+    return {"kind": "hung", "what": "it", "reason": "hangs", "command": " ".join(["sudo", "-n", *words])}
+
+
+@pytest.mark.parametrize(
+    ("unread", "components_of_host"),
+    [
+        ([hung("virsh", "dumpxml", "1"), hung("virsh", "domstate", "1")], ["libvirt"]),
+        ([hung("docker", "exec", "ovs", "ovs-vsctl", "show"), hung("rabbitmqctl", "status")], ["ovsdb", "rabbitmq"]),
+        ([{**hung("virsh", "dumpxml", "1"), "kind": "failed"}], []),
+        ([hung("cat", "/etc/virsh")], []),
+        ([hung("virsh", "dumpxml", "1"), hung("rbd", "info", "vms/1")], []),
+    ],
+    ids=["once", "in a container", "it has ended", "another program", "as all waits for Ceph"],
+)
+def test_a_service_that_does_not_answer_its_own_program_is_reported(unread, components_of_host):
+    found = told(hosts.mute, host("c1", unread=unread))
+    assert components(found) == components_of_host
+    assert {symptom.host for symptom in found} <= {"c1"}

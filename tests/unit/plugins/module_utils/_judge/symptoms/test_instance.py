@@ -78,9 +78,16 @@ def test_an_interface_that_open_vswitch_could_not_create_is_reported():
         "p2": {"name": "tap2", "error": None},
         "p3": None,
     }
-    (symptom,) = instance.interfaces(case_of([host(interfaces=ports), host("c2", interfaces=None)]))
+    domain = {"name": "instance-1"}
+    (symptom,) = instance.interfaces(case_of([host(interfaces=ports, domain=domain), host("c2", interfaces=None)]))
     assert (symptom.code, symptom.component, symptom.host) == (Code.INTERFACE_ERROR, "ovsdb", "c1")
     assert symptom.path == "tap1"
+
+
+@pytest.mark.parametrize(("error", "shown"), [("(No such device)", 0), ("(Invalid argument)", 1)])
+def test_a_device_that_libvirt_has_not_made_yet_is_no_fault_of_open_vswitch(error, shown):
+    ports = {"p1": {"name": "tap1", "error": f"could not open network device tap1 {error}"}}
+    assert len(instance.interfaces(case_of([host(interfaces=ports, domain=None)]))) == shown
 
 
 @pytest.mark.parametrize("facts", [{}, {"domain": None}, {"domain": {"state": None}}, {"ceph": {"user": None}}])
