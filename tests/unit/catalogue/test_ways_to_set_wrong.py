@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from functools import partial
 
 import pytest
+from breaking import recovered, undone
 from catalogue_undone import BETWEEN, differences, parts_of
 from sites import of_lab
-from ways_to_set_wrong import set_option
+from ways_to_set_wrong import both, set_option
 
 CONFIGURATION = """[DEFAULT]
 debug = true
@@ -84,3 +87,26 @@ def test_a_site_names_a_part_with_its_host_where_there_are_several():
         "neutron-l2-agent-n",
     ]
     assert [site.name_of(part) for part in site.parts_of("neutron-dhcp-agent")] == ["neutron-dhcp-agent"]
+
+
+def test_of_two_faults_the_lab_is_waited_for_when_both_are_undone():
+    """The one that is undone first would wait for a lab that the other one keeps from being well."""
+    done = []
+
+    class Lab:
+        def run(self, _host, command):
+            done.append(command)
+
+        def wait_until_well(self, *_fresh):
+            done.append("well")
+
+    first, second = (partial(stopped, host="h", name=name) for name in ("x", "y"))
+    with both(Lab(), first, second):
+        assert done == ["stop x", "stop y"]
+    assert done[2:] == ["start y", "start x", "well"]
+
+
+@contextlib.contextmanager
+def stopped(lab, host, name):
+    with recovered(lab, host), undone(lab, host, f"stop {name}", f"start {name}"):
+        yield
