@@ -13,7 +13,7 @@ import contextlib
 from functools import partial
 from shlex import quote
 
-from breaking import drop_in, frozen, recovered, stopped, undone
+from breaking import drop_in, frozen, recovered, undone
 from catalogue_parts import DURING, LATER, Kind, Wrong
 from sites import DNSMASQ
 from ways_to_break import reporting
@@ -26,7 +26,7 @@ from ways_to_set_wrong import (
     in_settings,
     with_restarts,
 )
-from wrong_conditions import without_access
+from wrong_conditions import stopped_at, without_access
 from wrong_requests import offering_flavor, request, used_up
 
 CONTENTS, LIMITS, SETTING = Kind.CONTENTS, Kind.LIMITS, Kind.SETTINGS
@@ -136,12 +136,8 @@ def image_deactivated(lab, name):
         images.reactivate_image(image.id)
 
 
-def stopped_at(lab, host, unit):
-    return stopped(lab, host, unit)
-
-
 def at_the_broker(site, make, back):
-    """A command at the broker, after which all its connections are made anew."""
+    """A command at the broker, after which all its clients connect again."""
     units = [unit for name in ("nova-conductor", "nova-scheduler") for unit in part_of(site, name).services]
     close = "(rabbitmqctl close_all_user_connections openstack catalogue || true)"
     return by(site.controller, f"{make} && {close}", f"{back}; systemctl restart {' '.join(units)}")

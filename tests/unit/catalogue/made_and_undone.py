@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs as a program: makes and undoes each wrong and each fresh fault of a cloud, on a lab that is none.
+"""Runs as a program: makes and undoes each wrong and each fresh fault of a cloud, without a lab.
 
 The cloud is that of LAB_DIRECTORY.
 Prints what each did, as JSON: its commands before and after the moment at which a run would go on, and requests that

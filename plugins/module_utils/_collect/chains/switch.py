@@ -22,6 +22,7 @@ from ..._model.stores import (
 from ..._record.sole import sole
 from ..commands import Host
 from ..ovsdb import Uuid, columns_of, first, listed, number, rows
+from .ovn_databases import GATEWAY
 
 T = TypeVar("T")
 
@@ -37,8 +38,6 @@ SETTINGS = (
     "ovn-remote",
     "system-id",
 )
-# Of ovn-cms-options
-GATEWAY = "enable-chassis-as-gw"
 # An agent may have restricted a bridge to some of them.
 PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
 # The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
