@@ -48,6 +48,16 @@ options:
     type: list
     elements: str
     default: []
+  dataplane:
+    description: Whether each target has a second guest, on another host.
+    type: bool
+    default: false
+    version_added: 1.0.0
+  peers:
+    description: With O(dataplane), with how many hosts behind it, in a ring, each host has a target of its own.
+    type: int
+    default: 1
+    version_added: 1.0.0
   values:
     description: Further values to vary, as lists by the names C(network), C(volume_type) and C(zone).
     type: dict
@@ -189,7 +199,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._sweep import
     targets,
 )
 
-TARGET_KEYS = ("name", "key", "run_id", "host", *targets.DIMENSIONS)
+TARGET_KEYS = (
+    "name", "key", "run_id", "host", "second_host", *targets.DIMENSIONS,
+)  # fmt: skip
 
 
 def in_short(target: Target) -> dict[str, Any]:
@@ -248,6 +260,8 @@ def main() -> None:
             "slice": {"type": "str"},
             "directories": {"type": "list", "elements": "path"},
             "hosts": {"type": "list", "elements": "str", "default": []},
+            "dataplane": {"type": "bool", "default": False},
+            "peers": {"type": "int", "default": 1},
             "values": {"type": "dict", "default": {}},
             "checks": {"type": "list", "elements": "dict", "default": []},
             "excluded": {"type": "list", "elements": "dict", "default": []},

@@ -115,6 +115,9 @@ LIMITS: dict[str, Callable[[Any], None]] = {
     "stackproof_network_rules": rules,
     "stackproof_tcp_port": functools.partial(number, least=1, most=65535),
     "stackproof_dataplane_name": host_name,
+    "stackproof_dataplane_peers": functools.partial(
+        number, least=1, most=MOST_PEERS
+    ),
     "stackproof_volume_size": functools.partial(
         number, least=1, most=LARGEST_VOLUME
     ),

@@ -109,6 +109,7 @@ class Target:
 
     name: what a reader calls it. key: the same in the names of runs.
     stage, step, component, how: where and how the run failed, as far as it is known. reason: the same in words.
+    second_host: the host of its second guest, with which the paths of the first one are checked.
     directory: the directory of its run, relative to that of the sweep; null if it has none.
     left_out: the parts of the level that its run left out.
     """
@@ -130,6 +131,7 @@ class Target:
     duration_s: Optional[Seconds] = None
     stages: tuple[TargetStage, ...] = ()
     left_out: tuple[LeftOut, ...] = omitted(())
+    second_host: Optional[Name] = omitted()
 
 
 @dataclass(frozen=True)

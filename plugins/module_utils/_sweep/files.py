@@ -43,7 +43,10 @@ def begin(params: Params, check: bool) -> tuple[Sweep, str]:
     """Return the record of a new sweep, and its directory."""
     part = targets.slice_of(params["slice"]) if params["slice"] else None
     sweep_id = targets.id_of(params["sweep_id"] or run.new_run_id(), part)
-    whole = targets.targets_of(params["hosts"], params["values"], sweep_id)
+    peers = params["peers"] if params["dataplane"] else 0
+    whole = targets.targets_of(
+        params["hosts"], params["values"], sweep_id, peers
+    )
     chosen = targets.sliced(whole, part) if part else whole
     try:
         record = sweep.new_sweep(

@@ -35,6 +35,8 @@ from .verdict import alike
 PAGE = "sweep.html"
 MOST_NAMES = 12
 MOST_CHECKS = 20
+# In hosts: a wider table is of no use to a reader.
+MOST_IN_MATRIX = 40
 NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
 
 Case = ElementTree.Element
@@ -284,6 +286,7 @@ def view(sweep: Sweep) -> dict[str, Any]:
         "stages": [
             {"name": name, "usual": usual.get(name)} for name in STAGES
         ],
+        "pairs": pairs_view(sweep.targets),
         "groups": [group_view(group) for group in alike(sweep.targets)],
         "targets": [
             target_view(target, slow, longest) for target in sweep.targets
@@ -293,6 +296,49 @@ def view(sweep: Sweep) -> dict[str, Any]:
         "checks": codec.to_json(sweep.preflight),
         "wrong": codec.to_json(not_passed(sweep.preflight)),
     }
+
+
+def pairs_view(targets: Sequence[Target]) -> dict[str, Any] | None:
+    """Return whether the guests of two hosts found their paths, for each two; None where no two were checked."""
+    paired = [target for target in targets if target.second_host is not None]
+    ends = chain.from_iterable(
+        (target.host, target.second_host) for target in paired
+    )
+    hosts = list(dict.fromkeys(filter(None, ends)))
+    if not hosts:
+        return None
+    # Each pair is checked in both directions.
+    found = {
+        frozenset((target.host, target.second_host)): paths_of(target)
+        for target in paired
+    }
+    rows = []
+    if len(hosts) <= MOST_IN_MATRIX:
+        rows = [pairs_row(host, hosts, found) for host in hosts]
+    failed = list(found.values()).count(StageStatus.FAILED.value)
+    return {
+        "hosts": hosts,
+        "rows": rows,
+        "checked": len(found),
+        "failed": failed,
+        "possible": len(hosts) * (len(hosts) - 1) // 2,
+    }
+
+
+def pairs_row(
+    host: str,
+    hosts: Sequence[str],
+    found: Mapping[frozenset[str | None], str],
+) -> dict[str, Any]:
+    """Return what was found between a host and each other one."""
+    pairs = [frozenset((host, other)) for other in hosts]
+    return {"host": host, "cells": list(map(found.get, pairs))}
+
+
+def paths_of(target: Target) -> str:
+    """Return the status of the paths between the guests of a target; skipped where its run did not come so far."""
+    statuses = {stage.stage: stage.status for stage in target.stages}
+    return statuses.get(StageName.DATAPLANE, StageStatus.SKIPPED).value
 
 
 def group_view(group: Sequence[Target]) -> dict[str, Any]:

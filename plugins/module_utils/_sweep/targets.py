@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from .._model.sweep import Slice, Target
 from .._record.errors import StageError
@@ -22,6 +23,24 @@ LEAST_ROOM = 8
 SLICE = re.compile(r"([1-9]\d{0,3})/([1-9]\d{0,3})")
 
 Values = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The hosts of a target. host: None where the cloud chooses it. second: None for no second guest.
+
+    is_one_of_several: whether the host has targets with others, too, so that it does not tell this one from them.
+    """
+
+    host: str | None
+    second: str | None = None
+    is_one_of_several: bool = False
+
+    @property
+    def named(self) -> list[str]:
+        """Return the hosts that a target is called by."""
+        hosts = [self.host, self.second if self.is_one_of_several else None]
+        return [host for host in hosts if host is not None]
 
 
 def check_values(values: Values) -> None:
@@ -51,9 +70,12 @@ def check_id(sweep_id: str) -> None:
 
 
 def targets_of(
-    hosts: Sequence[str], values: Values, sweep_id: str
+    hosts: Sequence[str], values: Values, sweep_id: str, peers: int = 0
 ) -> list[Target]:
-    """Return every host with every combination of the given values, each with a name and the id of its own run."""
+    """Return every host with every combination of the given values, each with a name and the id of its own run.
+
+    peers: how many hosts behind it each host has a target with.
+    """
     check_values(values)
     check_id(sweep_id)
     varied = {
@@ -64,46 +86,68 @@ def targets_of(
     if not hosts and not varied:
         return []
     combinations = []
-    for host, *chosen in itertools.product(
-        dict.fromkeys(hosts) or [None], *varied.values()
+    for pair, *chosen in itertools.product(
+        pairs_of(list(dict.fromkeys(hosts)), peers), *varied.values()
     ):
-        combinations.append((host, dict(zip(varied, chosen))))
+        combinations.append((pair, dict(zip(varied, chosen))))
     room = LONGEST_RUN_ID - 1 - len(sweep_id)
     keys = keys_of(
-        [short_name(host, chosen) for host, chosen in combinations], room
+        [short_name(pair, chosen) for pair, chosen in combinations], room
     )
     return [
-        target_of(host, chosen, key, sweep_id)
-        for (host, chosen), key in zip(combinations, keys)
+        target_of(pair, chosen, key, sweep_id)
+        for (pair, chosen), key in zip(combinations, keys)
     ]
 
 
+def pairs_of(hosts: Sequence[str], peers: int) -> list[Pair]:
+    """Return each host with the hosts behind it, in a ring; without peers each by itself.
+
+    Each host comes first in a pair, as its own boot is to be proved, too. More peers make no two hosts meet twice.
+    """
+    if not hosts:
+        return [Pair(None)]
+    count = len(hosts)
+    if not peers or count == 1:
+        return [Pair(host) for host in hosts]
+    pairs = []
+    for distance in range(1, min(peers, count // 2) + 1):
+        # Opposite ones in the ring are half of the others.
+        meets_twice = distance > 1 and 2 * distance == count
+        for place in range(distance if meets_twice else count):
+            second = hosts[(place + distance) % count]
+            pairs.append(Pair(hosts[place], second, peers > 1))
+    return pairs
+
+
 def target_of(
-    host: str | None, chosen: Mapping[str, str], key: str, sweep_id: str
+    pair: Pair, chosen: Mapping[str, str], key: str, sweep_id: str
 ) -> Target:
     return Target(
-        name=name_of(host, chosen),
+        name=name_of(pair, chosen),
         key=key,
         run_id=f"{sweep_id}-{key}",
-        host=host,
+        host=pair.host,
+        second_host=pair.second,
         network=chosen.get("network"),
         volume_type=chosen.get("volume_type"),
         zone=chosen.get("zone"),
     )
 
 
-def name_of(host: str | None, chosen: Mapping[str, str]) -> str:
-    """Return the name for a reader: the host, and the values if there are any."""
+def name_of(pair: Pair, chosen: Mapping[str, str]) -> str:
+    """Return the name for a reader: the host or both, and the values if there are any."""
     values = [
         f"{name.replace('_', ' ')} {value}" for name, value in chosen.items()
     ]
-    return ", ".join([host, *values] if host else values)
+    hosts = [" to ".join(pair.named)] if pair.named else []
+    return ", ".join([*hosts, *values])
 
 
-def short_name(host: str | None, chosen: Mapping[str, str]) -> str:
+def short_name(pair: Pair, chosen: Mapping[str, str]) -> str:
     """Return the same in short, for the name of a run: a host without its domain."""
-    short = (host or "").partition(".")[0]
-    return "-".join(filter(None, (short, *chosen.values())))
+    hosts = [host.partition(".")[0] for host in pair.named]
+    return "-".join([*hosts, *chosen.values()])
 
 
 def keys_of(names: Sequence[str], room: int) -> list[str]:

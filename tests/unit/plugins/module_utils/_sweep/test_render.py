@@ -16,7 +16,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.sweep 
     PreflightCheck,
     PreflightKind,
     PreflightStatus,
+    TargetStage,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run
 from ansible_collections.stackproof.provision.plugins.module_utils._record.run import read_record
 from ansible_collections.stackproof.provision.plugins.module_utils._sweep import render as render_module
@@ -61,6 +63,38 @@ DOWN = PreflightCheck(
 )
 WELL, UNREADABLE = replace(DOWN, status=PreflightStatus.OK), replace(DOWN, status=PreflightStatus.UNREADABLE)
 REPAIR = ExcludedHost("c3", "disabled: repair")
+
+
+def paired(hosts, statuses, peers):
+    """Return targets whose stage dataplane ended in these ways; None for one that did not come so far."""
+    found = targets_module.targets_of(hosts, {}, "20261121-170000-a1b2c3", peers)
+    return [
+        replace(target, stages=(TargetStage(StageName.DATAPLANE, status, 30.0, None),) if status else ())
+        for target, status in zip(found, statuses, strict=True)
+    ]
+
+
+def test_the_pairs_of_hosts_are_a_table_that_reads_in_both_directions():
+    ok, failed = StageStatus.OK, StageStatus.FAILED
+    view = render_module.pairs_view(paired(["c1", "c2", "c3", "c4"], [ok, failed, None, ok], 1))
+    assert view["hosts"] == ["c1", "c2", "c3", "c4"]
+    assert [row["cells"] for row in view["rows"]] == [
+        [None, "ok", None, "ok"],
+        ["ok", None, "failed", None],
+        [None, "failed", None, "skipped"],
+        ["ok", None, "skipped", None],
+    ]
+    assert (view["checked"], view["failed"], view["possible"]) == (4, 1, 6)
+
+
+def test_the_pairs_of_many_hosts_are_counted_only():
+    hosts = HUNDRED[: render_module.MOST_IN_MATRIX + 1]
+    view = render_module.pairs_view(paired(hosts, [StageStatus.OK] * len(hosts), 1))
+    assert (view["rows"], view["checked"]) == ([], len(hosts))
+
+
+def test_hosts_by_themselves_are_no_pairs(sweep):
+    assert render_module.view(sweep(["c1", "c2"]))["pairs"] is None
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -55,6 +56,46 @@ def test_hosts_and_values_make_a_product_in_a_given_order():
         "c2, network a, zone z2",
     ]
     assert found[0].key == "c1-a-z1"
+
+
+def test_each_host_is_paired_with_the_one_behind_it_in_a_ring():
+    found = targets.targets_of(["c1", "c2", "c3"], {}, SWEEP, peers=1)
+    assert [(target.name, target.key, target.second_host) for target in found] == [
+        ("c1", "c1", "c2"),
+        ("c2", "c2", "c3"),
+        ("c3", "c3", "c1"),
+    ]
+
+
+def test_a_host_with_several_peers_is_told_by_both_names():
+    hosts = ["c1.example.org", "c2.example.org", "c3.example.org", "c4.example.org"]
+    found = targets.targets_of(hosts, {"zone": ["nova"]}, SWEEP, peers=2)
+    assert [target.key for target in found] == [
+        "c1-c2-nova",
+        "c2-c3-nova",
+        "c3-c4-nova",
+        "c4-c1-nova",
+        "c1-c3-nova",
+        "c2-c4-nova",
+    ]
+    assert found[4].name == "c1.example.org to c3.example.org, zone nova"
+
+
+@pytest.mark.parametrize("count", range(2, 12))
+def test_half_of_the_hosts_as_peers_make_each_pair(count):
+    """With two hosts both are first in a pair: each is to prove a boot of its own."""
+    hosts = [f"c{number}" for number in range(count)]
+    found = targets.targets_of(hosts, {}, SWEEP, peers=count)
+    pairs = [frozenset((target.host, target.second_host)) for target in found]
+    assert set(pairs) == set(map(frozenset, itertools.combinations(hosts, 2)))
+    assert len(pairs) == len(set(pairs)) + (count == 2)
+    assert {target.host for target in found} == set(hosts)
+    assert len({target.name for target in found}) == len({target.run_id for target in found}) == len(found)
+
+
+@pytest.mark.parametrize(("hosts", "values"), [(["c1"], {}), ([], {"zone": ["z1"]})])
+def test_a_host_alone_and_one_that_the_cloud_chooses_have_no_peer(hosts, values):
+    assert [target.second_host for target in targets.targets_of(hosts, values, SWEEP, peers=3)] == [None]
 
 
 def test_values_alone_make_targets_whose_host_the_scheduler_chooses():
