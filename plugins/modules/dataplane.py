@@ -203,9 +203,9 @@ record:
 error:
   description:
     - The action, the resource, and what to check next.
-    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open), V(name_unresolved),
-      V(no_login), V(volume_differs) and V(volume_unread), or one of the stage metadata if the second guest does not get
-      as far as the first one did, or one that all stages have.
+    - C(kind) is one of V(no_paths), V(path_lost), V(path_narrow), V(path_shut), V(path_open), V(no_ipv6),
+      V(path6_lost), V(name_unresolved), V(no_login), V(volume_differs) and V(volume_unread), or one of the stage
+      metadata if the second guest does not get as far as the first one did, or one that all stages have.
   returned: failure
   type: dict
   sample:

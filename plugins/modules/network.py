@@ -25,6 +25,18 @@ options:
     description: Range of the subnet of a new network.
     type: str
     default: 192.168.222.0/24
+  ipv6:
+    description:
+      - How guests of a new network get an IPv6 address, beside that of IPv4. It then has a second subnet, and a router,
+        which advertises it.
+      - With V(slaac) and V(dhcpv6-stateless) they make it themselves. With V(dhcpv6-stateful) DHCP gives it to them.
+    type: str
+    choices: [none, slaac, dhcpv6-stateless, dhcpv6-stateful]
+    default: none
+  ipv6_cidr:
+    description: Range of the subnet for IPv6, a C(/64).
+    type: str
+    default: fd57:ac9f:100f::/64
   dns_nameservers:
     description: Name servers of the subnet.
     type: list
@@ -191,7 +203,7 @@ error:
 """
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -229,7 +241,34 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 Params = dict[str, Any]
 
 
-LAST_ADDRESS = 2**32
+# What Neutron calls ICMP over IPv6
+ICMP6 = "ipv6-icmp"
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """The ranges of a network's addresses. ipv6: None if it has none."""
+
+    ipv4: str
+    ipv6: str | None
+
+
+@dataclass(frozen=True)
+class Made:
+    """A network that the run has made, with its subnets."""
+
+    network: Any
+    subnet: Any
+    subnet_ipv6: Any
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A rule of a security group for what comes in. port: None for all of them."""
+
+    ether_type: str
+    protocol: str
+    port: int | None
 
 
 @dataclass(frozen=True)
@@ -281,40 +320,74 @@ def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
 
 
 def make_network(
-    stage: Stage[NetworkDetails], cidr: str, which: str = ""
-) -> tuple[Any, Any]:
-    """Make a network and its subnet, and return them. which: what their kinds begin with."""
+    stage: Stage[NetworkDetails], ranges: Ranges, which: str = ""
+) -> Made:
+    """Make a network and its subnets. which: what their kinds begin with."""
     neutron = stage.cloud.network
     network = make_marked(
         stage, f"{which}network", neutron.networks, neutron.create_network
     )
-
-    def make_subnet(**marks: Any) -> Any:
-        ranges = {"network_id": network.id, "ip_version": 4, "cidr": cidr}
-        return neutron.create_subnet(
-            dns_nameservers=stage.params["dns_nameservers"], **ranges, **marks
+    subnet = make_subnet(
+        stage,
+        f"{which}subnet",
+        network_id=network.id,
+        ip_version=4,
+        cidr=ranges.ipv4,
+        dns_nameservers=stage.params["dns_nameservers"],
+    )
+    subnet_ipv6 = None
+    if ranges.ipv6 is not None:
+        mode = stage.params["ipv6"]
+        subnet_ipv6 = make_subnet(
+            stage,
+            f"{which}subnet_ipv6",
+            network_id=network.id,
+            ip_version=6,
+            cidr=ranges.ipv6,
+            ipv6_ra_mode=mode,
+            ipv6_address_mode=mode,
         )
+    return Made(network, subnet, subnet_ipv6)
 
-    return network, make_marked(
-        stage, f"{which}subnet", neutron.subnets, make_subnet
+
+def make_subnet(stage: Stage[NetworkDetails], kind: str, **given: Any) -> Any:
+    neutron = stage.cloud.network
+    return make_marked(
+        stage,
+        kind,
+        neutron.subnets,
+        lambda **marks: neutron.create_subnet(**given, **marks),
     )
 
 
-def make_second_network(stage: Stage[NetworkDetails], router: Any) -> Any:
+def make_second_network(
+    stage: Stage[NetworkDetails], router: Any, ranges: Ranges
+) -> Any:
     """Make a network for the second guest on the run's router, and return it."""
-    network, subnet = make_network(
-        stage, next_range(stage.params["cidr"]), "second_"
+    following = Ranges(
+        next_range(ranges.ipv4), ranges.ipv6 and next_range(ranges.ipv6)
     )
-    add_interface(stage, "second_router_interface", router, subnet.id)
-    return network
+    made = make_network(stage, following, "second_")
+    add_interface(stage, "second_router_interface", router, made.subnet.id)
+    advertise(stage, "second_router_interface_ipv6", router, made)
+    return made.network
+
+
+def advertise(
+    stage: Stage[NetworkDetails], kind: str, router: Any, made: Made
+) -> None:
+    """Connect a router to the subnet for IPv6, if there is one: it advertises that to guests."""
+    if made.subnet_ipv6 is not None:
+        add_interface(stage, kind, router, made.subnet_ipv6.id)
 
 
 def next_range(cidr: str) -> str:
     """Return the range of addresses behind another one of the same size; that before it, behind the last."""
-    network = ipaddress.IPv4Network(cidr)
+    network = ipaddress.ip_network(cidr)
     size, first = network.num_addresses, int(network.network_address)
-    following = first + size if first + size < LAST_ADDRESS else first - size
-    return str(ipaddress.IPv4Network((following, network.prefixlen)))
+    is_last = first + size >= 1 << network.max_prefixlen
+    following = first - size if is_last else first + size
+    return str(type(network)((following, network.prefixlen)))
 
 
 def has_port_security(stage: Stage[NetworkDetails], network: Any) -> bool:
@@ -329,7 +402,7 @@ def has_port_security(stage: Stage[NetworkDetails], network: Any) -> bool:
 
 
 def make_security_group(
-    stage: Stage[NetworkDetails], rules: list[Params]
+    stage: Stage[NetworkDetails], wanted: Iterable[Opening]
 ) -> Any:
     neutron = stage.cloud.network
     group = make_marked(
@@ -339,23 +412,26 @@ def make_security_group(
         neutron.create_security_group,
     )
     existing = neutron.security_group_rules(security_group_id=group.id)
-    own = [rule for rule in existing if rule.security_group_id == group.id]
-    openings = {(rule.protocol, rule.port_range_min) for rule in own}
-    for rule in rules:
-        if (rule["protocol"], rule["port"]) not in openings:
-            make_rule(neutron, group.id, rule)
+    openings = {
+        Opening(rule.ether_type, rule.protocol, rule.port_range_min)
+        for rule in existing
+        if rule.security_group_id == group.id
+    }
+    for opening in wanted:
+        if opening not in openings:
+            make_rule(neutron, group.id, opening)
     return group
 
 
-def make_rule(neutron: Any, group_id: str, rule: Params) -> None:
+def make_rule(neutron: Any, group_id: str, opening: Opening) -> None:
     """Open a port, or all of a protocol. A rule is deleted with its group, and has no name to find it by."""
     neutron.create_security_group_rule(
         security_group_id=group_id,
         direction="ingress",
-        ether_type="IPv4",
-        protocol=rule["protocol"],
-        port_range_min=rule["port"],
-        port_range_max=rule["port"],
+        ether_type=opening.ether_type,
+        protocol=opening.protocol,
+        port_range_min=opening.port,
+        port_range_max=opening.port,
     )
 
 
@@ -409,6 +485,7 @@ def check_options(params: Params) -> None:
     """Refuse options that no network can have, before anything is asked for."""
     limited = {
         "cidr": params["cidr"],
+        "ipv6_cidr": params["ipv6_cidr"],
         "dns_nameservers": params["dns_nameservers"],
         "rules": rules_of(params),
     }
@@ -429,9 +506,15 @@ def check_options(params: Params) -> None:
             message,
             hint="Ask for one of them: floating_ip, or router: never.",
         )
-    if is_routed(params) and (
-        params["network"] or params["router"] == "never"
-    ):
+    has_own_router = not params["network"] and params["router"] != "never"
+    if wants_ipv6(params) and not has_own_router:
+        message = "only a network and a router of the run's own can get IPv6"
+        raise StageError(
+            "invalid",
+            message,
+            hint="Leave out the network and router: never, or ipv6.",
+        )
+    if is_routed(params) and not has_own_router:
         message = "a routed path between two guests needs networks and a router of the run's own"
         raise StageError(
             "invalid",
@@ -456,10 +539,28 @@ def rules_of(params: Mapping[str, Any]) -> list[Params]:
     ]
 
 
+def openings_of(params: Mapping[str, Any]) -> list[Opening]:
+    """Return what the security group is to let in, over IPv4 and, where guests have it, over IPv6."""
+    rules = rules_of(params)
+    openings = [
+        Opening("IPv4", rule["protocol"], rule["port"]) for rule in rules
+    ]
+    if wants_ipv6(params):
+        openings += [
+            Opening("IPv6", over_ipv6(rule["protocol"]), rule["port"])
+            for rule in rules
+        ]
+    return openings
+
+
+def over_ipv6(protocol: str) -> str:
+    return ICMP6 if protocol == "icmp" else protocol
+
+
 def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     """Make a security group, and return it; nothing where a network has no use for one."""
     if has_port_security(stage, network):
-        return make_security_group(stage, rules_of(stage.params))
+        return make_security_group(stage, openings_of(stage.params))
     reason = f"the network {network.name} has no port security"
     stage.details = replace(stage.details, no_security_group=reason)
     stage.say(f"no security group is made: {reason}")
@@ -483,10 +584,20 @@ def find_networks(
     return external, network
 
 
+def ranges_of(params: Params) -> Ranges:
+    ipv6 = params["ipv6_cidr"] if wants_ipv6(params) else None
+    return Ranges(params["cidr"], ipv6)
+
+
+def wants_ipv6(params: Mapping[str, Any]) -> bool:
+    return bool(params["ipv6"] != "none")
+
+
 def needs_router(params: Params, external: Any) -> bool:
     return (
         external is not None
         or params["router"] == "always"
+        or wants_ipv6(params)
         or is_routed(params)
     )
 
@@ -520,18 +631,18 @@ def act(stage: Stage[NetworkDetails]) -> None:
         # Sends a request, so that a wrong password or a missing service shows.
         stage.changed = bool(stage.cloud.network.get_endpoint())
         return
-    subnet = None
+    made = None
+    ranges = ranges_of(params)
     if network is None:
-        network, subnet = make_network(stage, params["cidr"])
+        made = make_network(stage, ranges)
+        network = made.network
     second = network
     group = security_group_for(stage, network)
-    if subnet is not None and needs_router(params, external):
-        router = make_router(stage, subnet.id, external and external.id)
-        second = (
-            make_second_network(stage, router)
-            if is_routed(params)
-            else network
-        )
+    if made is not None and needs_router(params, external):
+        router = make_router(stage, made.subnet.id, external and external.id)
+        advertise(stage, "router_interface_ipv6", router, made)
+        if is_routed(params):
+            second = make_second_network(stage, router, ranges)
     if external is not None:
         allocate_address(stage, external)
     make_ports(stage, params, network, second, group)
@@ -545,6 +656,12 @@ def main() -> None:
     options = {
         "network": {"type": "str"},
         "cidr": {"type": "str", "default": "192.168.222.0/24"},
+        "ipv6": {
+            "type": "str",
+            "choices": stage_options.IPV6_MODES,
+            "default": "none",
+        },
+        "ipv6_cidr": {"type": "str", "default": "fd57:ac9f:100f::/64"},
         "dns_nameservers": {"type": "list", "elements": "str", "default": []},
         "rules": {"type": "list", "elements": "dict", "options": rule},
         "tcp_port": {"type": "int", "default": 22},

@@ -79,10 +79,25 @@ def assert_logged_in(outcome):
     assert line["name"].endswith("-key-pair")
 
 
-def test_two_guests_reach_each_other_across_a_router(runs):
-    outcome = run_of_two(runs, dataplane_path="routed")
+def test_two_guests_reach_each_other_across_a_router_over_both_versions(runs):
+    outcome = run_of_two(runs, dataplane_path="routed", network_ipv6="slaac")
+    assert_ipv6_passes(outcome)
     assert found(outcome, "name", "second")["status"] == "not_applicable"
-    assert {"second_network", "second_router_interface"} <= {line["kind"] for line in outcome.ledger}
+    assert {"second_network", "second_router_interface", "second_router_interface_ipv6"} <= {
+        line["kind"] for line in outcome.ledger
+    }
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless", "dhcpv6-stateful"])
+def test_two_guests_reach_each_other_over_ipv6(runs, mode):
+    assert_ipv6_passes(run_of_two(runs, network_ipv6=mode))
+
+
+def assert_ipv6_passes(outcome):
+    for source in ("first", "second"):
+        assert found(outcome, "address6", source)["status"] == "ok"
+        assert found(outcome, "ping6", source)["status"] == "ok"
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from .._model.details import CLIENT, FIRST, SECOND, NetworkDetails, PathCheck
 from .._model.stage import Resource
 from .._model.words import CheckStatus, StageName
 from .._record.errors import StageError
-from . import guest, handover, login, resolving
+from . import guest, handover, ipv6, login, resolving
 from .showing import filled, lines_of, number, other, passed, seconds_between
 from .stage import Stage
 
@@ -113,13 +113,15 @@ class Doors:
 class Errand:
     """What a guest is to try.
 
-    doors: None where no security group holds. volume: the id of the one that is handed over. key_pair: the
-    one with which the client logs in. watches: whether it looks at the other guest until its end.
+    doors: None where no security group holds. ipv6: None where the ports have none. volume: the id of the one that is
+    handed over. key_pair: the one with which the client logs in. watches: whether it looks at the other guest until its
+    end.
     """
 
     peer: str
     doors: Doors | None = None
     name: resolving.Name | None = None
+    ipv6: ipv6.Ends | None = None
     volume: str | None = None
     key_pair: login.KeyPair | None = None
     watches: bool = False
@@ -158,6 +160,8 @@ def steps_of(errand: Errand) -> list[str]:
     steps = [
         f"  knock {port} {name}" for name, port in knocks if port is not None
     ]
+    if errand.ipv6:
+        steps.append(errand.ipv6.command)
     if errand.name:
         steps.append(errand.name.command)
     if errand.key_pair:
@@ -167,8 +171,12 @@ def steps_of(errand: Errand) -> list[str]:
 
 def functions_for(errand: Errand) -> str:
     """Return the functions of the script that only some errands need."""
-    of_name = resolving.SCRIPT if errand.name else ""
-    return of_name + (errand.key_pair.script if errand.key_pair else "")
+    functions = [
+        ipv6.SCRIPT if errand.ipv6 else "",
+        resolving.SCRIPT if errand.name else "",
+        errand.key_pair.script if errand.key_pair else "",
+    ]
+    return "".join(functions)
 
 
 def script(guest_name: str, nonce: str, errand: Errand) -> str:
@@ -180,6 +188,7 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
         else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
+        **ipv6.VALUES,
         "PEER": errand.peer,
         "NONCE": nonce,
         "GUEST": guest_name,
@@ -196,9 +205,9 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
 def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
     """Return what one of the run's guests is to try, by the ports and the security group of its network stage."""
     network = stage.details_of(StageName.NETWORK, NetworkDetails)
-    peers = (
-        network.second_fixed_ips if guest_name == FIRST else network.fixed_ips
-    )
+    own, peers = network.fixed_ips, network.second_fixed_ips
+    if guest_name == SECOND:
+        own, peers = peers, own
     peer = next(
         (address for address in peers or () if ":" not in address), None
     )
@@ -210,7 +219,10 @@ def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
             hint="Run the stage network with dataplane, on a network with IPv4.",
         )
     return Errand(
-        peer, doors_for(stage), resolving.given(stage.params["dataplane_name"])
+        peer,
+        doors_for(stage),
+        resolving.given(stage.params["dataplane_name"]),
+        ipv6.ends_of(own, peers),
     )
 
 
@@ -379,6 +391,8 @@ READERS = {
     "size": of_size,
     "open": of_open,
     "shut": of_shut,
+    ipv6.ADDRESS: ipv6.of_address,
+    ipv6.PING: ipv6.of_ping,
     resolving.CHECK: resolving.check_of,
 }
 
@@ -410,6 +424,8 @@ KINDS = {
     "size": "path_narrow",
     "open": "path_shut",
     "shut": "path_open",
+    ipv6.ADDRESS: "no_ipv6",
+    ipv6.PING: "path6_lost",
     resolving.CHECK: "name_unresolved",
     handover.CHECK: "volume_differs",
     login.CHECK: "no_login",
@@ -420,6 +436,10 @@ HINTS = {
     " the tunnel: ip -statistics link show.",
     "path_shut": "Look at the rules of the security group, and at what the hosts made of them for this port.",
     "path_open": "The security group does not hold: look at the firewall of the port on the host of the target.",
+    "no_ipv6": "Look whether the router advertises the subnet: radvd in its namespace, or with OVN the column"
+    " ipv6_ra_configs of its port. For DHCPv6, look at the DHCP agent or at OVN's DHCP_Options, too.",
+    "path6_lost": "IPv4 passes between these ports. Look at the rules of the security group for IPv6, and at neighbour"
+    " discovery: ip -6 neighbour in the guest.",
     "name_unresolved": "With agents, look at the dnsmasq of the network's DHCP agent; with OVN, at the rows of DNS in"
     " its northbound database. If the subnet names other resolvers, look whether the guest reaches them.",
     "volume_differs": "Look for the volume's id in the logs of cinder-volume and of nova-compute on both hosts."

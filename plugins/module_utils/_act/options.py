@@ -31,8 +31,14 @@ OPERATIONS = [
 WITH_VOLUME = ["extend_volume", "reattach_volume"]
 # Both guests are on one network, or a router is between theirs.
 PATHS = ["bridged", "routed"]
+# How the guests of a new network get their IPv6 addresses, in the words of Neutron
+IPV6_MODES = ["none", "slaac", "dhcpv6-stateless", "dhcpv6-stateful"]
+# Guests make their addresses of the other half.
+IPV6_PREFIX = 64
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.
 LONGEST_PREFIX = 29
+# Nobody checks so many pairs; a larger number is a mistake.
+MOST_PEERS = 10000
 # It stands in a script of the guests.
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 # Cinder keeps a size in 32 bits.
@@ -48,6 +54,14 @@ def ipv4_range(value: Any) -> None:
     if network.prefixlen > LONGEST_PREFIX:
         raise ValueError(
             f"it has {network.num_addresses} addresses; a range of /{LONGEST_PREFIX} is the smallest"
+        )
+
+
+def ipv6_range(value: Any) -> None:
+    network = ipaddress.IPv6Network(value)
+    if network.prefixlen != IPV6_PREFIX:
+        raise ValueError(
+            f"it is a range of /{network.prefixlen}; guests make their own addresses in one of /{IPV6_PREFIX}"
         )
 
 
@@ -111,6 +125,7 @@ def readable_file(value: Any) -> None:
 # Variable of the playbooks to the check that raises an error if its value is beyond the limits
 LIMITS: dict[str, Callable[[Any], None]] = {
     "stackproof_network_cidr": ipv4_range,
+    "stackproof_network_ipv6_cidr": ipv6_range,
     "stackproof_network_dns_nameservers": addresses,
     "stackproof_network_rules": rules,
     "stackproof_tcp_port": functools.partial(number, least=1, most=65535),

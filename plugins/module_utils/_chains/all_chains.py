@@ -12,6 +12,7 @@ from . import (
     dhcp,
     guest_path,
     image,
+    ipv6,
     metadata,
     ovn_gateway,
     ovn_port,
@@ -33,6 +34,7 @@ CHAINS = (
     ovn_gateway.CHAIN,
     ovs_router.CHAIN,
     metadata.CHAIN,
+    ipv6.CHAIN,
     guest_path.CHAIN,
 )
 

@@ -294,7 +294,7 @@ def kind_of(status: int, output: str, programs: tuple[str, ...]) -> str:
 
 
 def processes(
-    host: Host, part: str, pattern: str
+    host: Host, part: str | None, pattern: str
 ) -> list[tuple[int, list[str]]]:
     """Return the id and the words of the command line of each process whose command line matches."""
     command = ["pgrep", "--full", "--list-full", "--", pattern]
@@ -315,7 +315,7 @@ def processes(
     return matching
 
 
-def check_sight(host: Host, part: str) -> None:
+def check_sight(host: Host, part: str | None) -> None:
     """Raise if this user cannot see the processes of others: then it proves nothing that none was found."""
     visible = ["test", "-r", "/proc/1/cmdline"]
     try:

@@ -227,7 +227,12 @@ def in_order(kinds: Mapping[str, Kind]) -> Mapping[Any, Kind]:
 
 SERVERS = ("server", "second_server")
 PORTS = ("port", "second_port")
-INTERFACES = ("router_interface", "second_router_interface")
+INTERFACES = (
+    "router_interface",
+    "router_interface_ipv6",
+    "second_router_interface",
+    "second_router_interface_ipv6",
+)
 
 SERVER = plain("compute", "/servers", "server")._replace(is_prompt=False)
 VOLUME = plain("block_storage", "/volumes", "volume")._replace(
@@ -272,11 +277,12 @@ KINDS = in_order(
         "security_group": plain(
             "network", "/security-groups", "security_group"
         )._replace(after=(*SERVERS, *PORTS)),
-        "router_interface": INTERFACE,
-        "second_router_interface": INTERFACE,
+        **dict.fromkeys(INTERFACES, INTERFACE),
         "router": ROUTER,
         "subnet": SUBNET,
+        "subnet_ipv6": SUBNET,
         "second_subnet": SUBNET,
+        "second_subnet_ipv6": SUBNET,
         "network": NETWORK,
         "second_network": NETWORK,
     }
@@ -455,9 +461,7 @@ class Removal:
 
 def lost_interface(run: Run, entry: Entry) -> Any:
     """Return the id of a router interface whose answer never came: that of the run's router, and that of its subnet."""
-    subnet = "subnet"
-    if entry["kind"] == "second_router_interface":
-        subnet = "second_subnet"
+    subnet = entry["kind"].replace("router_interface", "subnet")
     ids = []
     for kind in ("router", subnet):
         name = f"{run.mark}-{kind.replace('_', '-')}"

@@ -195,7 +195,8 @@ class OvnDatabases:
 
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
-    traces: of the instance's packets through the logical flows.
+    traces: of the instance's packets through the logical flows. advertised: the ports of routers that
+    OVN advertises over IPv6.
     """
 
     northbound: Optional[str]
@@ -207,13 +208,14 @@ class OvnDatabases:
     networks: Optional[tuple[LogicalNetwork, ...]]
     acls: Optional[tuple[Acl, ...]]
     traces: Optional[tuple[Trace, ...]] = omitted()
+    advertised: Optional[tuple[str, ...]] = omitted()
 
 
 @dataclass(frozen=True)
 class Stores:
     """The stores of a host. controller: whether ovn-controller is connected to the southbound database.
 
-    listening: the TCP ports that something listens on.
+    listening: the TCP ports that something listens on. advertised: the routers that a radvd advertises over IPv6.
     """
 
     switch: Optional[Switch] = omitted()
@@ -222,3 +224,4 @@ class Stores:
     ovn: Optional[OvnDatabases] = omitted()
     listening: Optional[tuple[int, ...]] = omitted()
     traces: Optional[tuple[Trace, ...]] = omitted()
+    advertised: Optional[tuple[str, ...]] = omitted()

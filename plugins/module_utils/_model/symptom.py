@@ -79,6 +79,8 @@ class Code(Word):
     PATH_NARROW = "path_narrow"
     PATH_SHUT = "path_shut"
     PATH_OPEN = "path_open"
+    PATH_LOST_OVER_IPV6 = "path_lost_over_ipv6"
+    GUEST_WITHOUT_IPV6 = "guest_without_ipv6"
     GUEST_NAME_UNRESOLVED = "guest_name_unresolved"
     SERVICE_NOT_REPORTING = "service_not_reporting"
     SERVICE_DISABLED = "service_disabled"
@@ -139,6 +141,8 @@ KINDS = {
     Code.PATH_NARROW: Kind.FAILED_AT,
     Code.PATH_SHUT: Kind.FAILED_AT,
     Code.PATH_OPEN: Kind.REPORT,
+    Code.PATH_LOST_OVER_IPV6: Kind.FAILED_AT,
+    Code.GUEST_WITHOUT_IPV6: Kind.FAILED_AT,
     Code.GUEST_NAME_UNRESOLVED: Kind.FAILED_AT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
     Code.SERVICE_DISABLED: Kind.DISABLED,

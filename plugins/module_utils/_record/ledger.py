@@ -34,7 +34,9 @@ TWO_IDS = re.compile(f"{ID}/{ID}")
 NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_.-]{0,254}")
 FORMS = {
     "router_interface": TWO_IDS,
+    "router_interface_ipv6": TWO_IDS,
     "second_router_interface": TWO_IDS,
+    "second_router_interface_ipv6": TWO_IDS,
     "key_pair": NAME,
 }
 FORM = re.compile(ID)

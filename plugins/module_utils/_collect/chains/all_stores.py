@@ -11,7 +11,7 @@ from collections.abc import Container
 from ..._model.instance import DescribedInstance
 from ..._model.stores import Stores
 from ..commands import Host
-from . import links, ovn_databases, switch, traces
+from . import advertising, links, ovn_databases, switch, traces
 
 
 def read(
@@ -32,6 +32,9 @@ def read(
         links=host.attempt("the network links", links.read),
         controller=host.attempt("the connection of ovn-controller", controller)
         if "ovn-controller" in components
+        else None,
+        advertised=host.attempt("the advertised routers", advertising.read)
+        if "neutron-l3-agent" in components
         else None,
         ovn=ovn_databases.read(host, instance) if has_databases else None,
         listening=host.attempt(

@@ -84,6 +84,14 @@ class AclRow:
 
 
 @dataclass(frozen=True)
+class RouterPortRow:
+    """A port of a router. ipv6_ra_configs: how it is advertised over IPv6; empty if it is not."""
+
+    name: str
+    ipv6_ra_configs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class NamedRow:
     name: str
 
@@ -104,6 +112,7 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
         chassis=host.attempt("OVN's chassis", chassis),
         networks=host.attempt("OVN's networks", physical_networks),
         acls=host.attempt("OVN's rules", foreign_acls),
+        advertised=host.attempt("OVN's advertised ports", advertised),
         traces=traces.read_logical(host, instance) if instance else None,
     )
 
@@ -181,6 +190,18 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
             )
         )
     return tuple(found)
+
+
+def advertised(host: Host) -> tuple[str, ...]:
+    """Return the ids of the ports by which routers are advertised over IPv6."""
+    ports = table(
+        host, NORTHBOUND, RouterPortRow, "list", "Logical_Router_Port"
+    )
+    return tuple(
+        port.name.replace("lrp-", "", 1)
+        for port in ports
+        if port.ipv6_ra_configs.get("address_mode")
+    )
 
 
 def physical_networks(host: Host) -> tuple[LogicalNetwork, ...]:

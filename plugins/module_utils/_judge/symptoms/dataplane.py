@@ -21,6 +21,8 @@ INSTANCE, NETWORK = "vm-instance", "data network"
 FIREWALLS = ("neutron-l2-agent", "ovn-controller")
 # What answers the questions of guests for names of their network
 RESOLVERS = ("dnsmasq", "ovn-controller", "data network")
+# What tells guests of the addresses for IPv6: the router, and with DHCPv6 the same as for IPv4
+ADVERTISERS = ("neutron-l3-agent", "ovn-controller", "data network")
 
 
 def paths(case: Case) -> list[Symptom]:
@@ -117,6 +119,30 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
     )
 
 
+def without_ipv6(case: Case, check: PathCheck) -> list[Symptom]:
+    return unanswered(
+        Code.GUEST_WITHOUT_IPV6, host_of(case, check.source), ADVERTISERS
+    )
+
+
+def lost_over_ipv6(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return the symptoms of packets that are lost over IPv6 and not over IPv4, which goes the same way."""
+    here, there = host_of(case, check.source), host_of(case, check.target)
+    return [
+        Symptom(
+            Code.PATH_LOST_OVER_IPV6,
+            INSTANCE,
+            host=here,
+            how=How.SILENT,
+            peer=firewall,
+            peer_host=there,
+            own=True,
+            certain=False,
+        )
+        for firewall in FIREWALLS
+    ]
+
+
 def of_nobody(_case: Case, _check: PathCheck) -> list[Symptom]:
     """Return nothing: neither the content of a volume nor a refused login shows who is to blame."""
     return []
@@ -127,6 +153,8 @@ READERS: dict[str, Callable[[Case, PathCheck], list[Symptom]]] = {
     "size": narrow,
     "open": shut,
     "shut": opened,
+    "address6": without_ipv6,
+    "ping6": lost_over_ipv6,
     "name": unresolved,
     "volume": of_nobody,
     "login": of_nobody,

@@ -22,6 +22,7 @@ CHAINS = {
     "ovs_router": "The router, from Neutron to its namespace",
     "ovn_gateway": "The router, from the switch of the host to the external network",
     "metadata": "The guest's metadata, from Nova to the guest",
+    "ipv6": "The guest's IPv6 address, from the router",
     "guest_path": "The packets between both guests",
 }
 
@@ -217,6 +218,16 @@ LINKS = {
     "ovn_gateway_translated": LinkText(
         "OVN translates the floating IP",
         "OVN has no rule for the floating IP {found}",
+    ),
+    "router_advertised": LinkText(
+        "a radvd advertises the router over IPv6",
+        "no radvd runs for the router, so guests get no IPv6 address",
+        "no radvd runs for the router",
+    ),
+    "ovn_router_advertised": LinkText(
+        "OVN advertises the router over IPv6",
+        "OVN is not to advertise the router (ipv6_ra_configs), so guests get no IPv6 address",
+        "OVN is not to advertise the router",
     ),
     "agent_alive": LinkText(
         "the L2 agent of the host reports to Neutron", "{found}"

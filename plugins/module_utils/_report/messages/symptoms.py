@@ -388,6 +388,16 @@ def path_open(symptom: Symptom) -> Forms:
     return f"{short}, which the security group does not open", short
 
 
+def path_lost_over_ipv6(_symptom: Symptom) -> Forms:
+    short = "its packets over IPv6 are lost"
+    return f"{short}, and those over IPv4 are not", short
+
+
+def guest_without_ipv6(_symptom: Symptom) -> Forms:
+    short = "it has no IPv6 address"
+    return f"{short}, which Neutron gave its port", short
+
+
 def guest_name_unresolved(_symptom: Symptom) -> Forms:
     short = "it cannot resolve the other guest's name"
     return f"{short} by the resolver that DHCP gave", short
@@ -515,6 +525,8 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PATH_NARROW: path_narrow,
     Code.PATH_SHUT: path_shut,
     Code.PATH_OPEN: path_open,
+    Code.PATH_LOST_OVER_IPV6: path_lost_over_ipv6,
+    Code.GUEST_WITHOUT_IPV6: guest_without_ipv6,
     Code.GUEST_NAME_UNRESOLVED: guest_name_unresolved,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
     Code.SERVICE_DISABLED: service_disabled,

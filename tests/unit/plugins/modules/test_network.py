@@ -290,10 +290,65 @@ def test_a_routed_path_has_a_second_network_on_the_same_router(go, cloud):
         ("192.168.222.0/24", "192.168.223.0/24"),
         ("10.0.0.0/29", "10.0.0.8/29"),
         ("255.255.255.0/24", "255.255.254.0/24"),
+        ("fd57:ac9f:100f::/64", "fd57:ac9f:100f:1::/64"),
+        ("ffff:ffff:ffff:ffff::/64", "ffff:ffff:ffff:fffe::/64"),
     ],
 )
 def test_the_second_range_follows_the_first(cidr, following):
     assert module.next_range(cidr) == following
+
+
+@pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless", "dhcpv6-stateful"])
+def test_ipv6_has_a_subnet_that_a_router_advertises(go, cloud, mode):
+    record = go("network", ipv6=mode, dns_nameservers=["9.9.9.9"])["record"]
+    assert [kind for kind, _name in made(record)] == [
+        "network",
+        "subnet",
+        "subnet_ipv6",
+        "security_group",
+        "router",
+        "router_interface",
+        "router_interface_ipv6",
+    ]
+    ids = {resource["kind"]: resource["id"] for resource in record["resources"]}
+    assert ids["router_interface_ipv6"] == f"{ids['router']}/{ids['subnet_ipv6']}"
+    assert bodies(cloud, "subnet")[1] == {
+        "name": f"{MARK}-subnet-ipv6",
+        "description": MARK,
+        "network_id": ids["network"],
+        "ip_version": 6,
+        "cidr": "fd57:ac9f:100f::/64",
+        "ipv6_ra_mode": mode,
+        "ipv6_address_mode": mode,
+    }
+    assert [
+        (rule["ethertype"], rule["protocol"], rule.get("port_range_min"))
+        for rule in bodies(cloud, "security_group_rule")
+    ] == [
+        ("IPv4", "icmp", None),
+        ("IPv4", "tcp", 22),
+        ("IPv6", "ipv6-icmp", None),
+        ("IPv6", "tcp", 22),
+    ]
+
+
+def test_a_routed_path_has_ipv6_on_both_networks(go, cloud):
+    record = go("network", dataplane=True, path="routed", ipv6="slaac")["record"]
+    ids = {resource["kind"]: resource["id"] for resource in record["resources"]}
+    assert ids["second_router_interface_ipv6"] == f"{ids['router']}/{ids['second_subnet_ipv6']}"
+    ranges = {subnet["name"]: subnet["cidr"] for subnet in cloud.all("subnets")}
+    assert ranges[f"{MARK}-subnet-ipv6"] == "fd57:ac9f:100f::/64"
+    assert ranges[f"{MARK}-second-subnet-ipv6"] == "fd57:ac9f:100f:1::/64"
+
+
+@pytest.mark.parametrize("options", [{"network": "lan"}, {"router": "never"}])
+def test_ipv6_needs_a_network_and_a_router_of_the_run(error, cloud, options):
+    found = error("network", ipv6="slaac", **options)
+    assert (found["kind"], found["message"]) == (
+        "invalid",
+        "only a network and a router of the run's own can get IPv6",
+    )
+    assert cloud.bodies == []
 
 
 @pytest.mark.parametrize("options", [{"network": "lan"}, {"router": "never"}])

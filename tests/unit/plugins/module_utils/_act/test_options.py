@@ -14,6 +14,7 @@ from tree import ROOT
 
 GOOD: dict[str, list[Any]] = {
     "network_cidr": ["192.168.222.0/24", "10.0.0.0/29"],
+    "network_ipv6_cidr": ["fd57:ac9f:100f::/64"],
     "network_dns_nameservers": [[], ["9.9.9.9", "2620:fe::fe"]],
     "network_rules": [
         [],
@@ -31,6 +32,7 @@ GOOD: dict[str, list[Any]] = {
 }
 BAD: dict[str, list[Any]] = {
     "network_cidr": ["x", "10.0.0.0/33", "10.0.0.0/32", "10.0.0.0/30", "10.0.0.1/24", "fd00::/64", 5, [], {"a": 1}],
+    "network_ipv6_cidr": ["x", "fd00::/48", "fd00::/80", "fd00::1/64", "10.0.0.0/24", 5, []],
     "network_dns_nameservers": ["9.9.9.9", ["a"], [None], 7],
     "network_rules": [
         "tcp",

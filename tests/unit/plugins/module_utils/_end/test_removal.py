@@ -34,7 +34,9 @@ PLURALS = {
     "second_port": "ports",
     "router": "routers",
     "subnet": "subnets",
+    "subnet_ipv6": "subnets",
     "second_subnet": "subnets",
+    "second_subnet_ipv6": "subnets",
     "network": "networks",
     "second_network": "networks",
     "security_group": "security-groups",
@@ -102,7 +104,9 @@ def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, ha
 
 
 def test_every_kind_that_a_stage_makes_can_be_removed():
-    assert set(removal.KINDS) == {*PLURALS, "router_interface", "second_router_interface"}
+    interfaces = {"router_interface", "second_router_interface"}
+    over_ipv6 = {f"{kind}_ipv6" for kind in interfaces}
+    assert set(removal.KINDS) == {*PLURALS, *interfaces, *over_ipv6}
 
 
 def test_what_stands_in_the_way_goes_first(cloud, had, remove):
@@ -737,25 +741,28 @@ def test_a_cloud_without_attachments_of_its_own_removes_volumes_all_the_same(clo
     assert cloud.all("volumes") == []
 
 
-def interface(cloud, run, has_id):
-    router, subnet = cloud.put("routers", name=f"{MARK}-router"), cloud.put("subnets", name=f"{MARK}-subnet")
-    for kind, thing in (("subnet", subnet), ("router", router)):
-        run.ledger.write(ledger.MADE, kind, f"{MARK}-{kind}", id=thing["id"])
+def interface(cloud, run, has_id, kind="router_interface"):
+    of_subnet = kind.replace("router_interface", "subnet")
+    router = cloud.put("routers", name=f"{MARK}-router")
+    subnet = cloud.put("subnets", name=f"{MARK}-{of_subnet.replace('_', '-')}")
+    for made, thing in ((of_subnet, subnet), ("router", router)):
+        run.ledger.write(ledger.MADE, made, thing["name"], id=thing["id"])
     cloud.put("ports", device_id=router["id"], fixed_ips=[{"subnet_id": subnet["id"], "ip_address": "10.0.0.1"}])
     identity = {"id": f"{router['id']}/{subnet['id']}"} if has_id else {}
     event = ledger.MADE if has_id else ledger.BEGUN
-    run.ledger.write(event, "router_interface", f"{MARK}-router-interface", **identity)
+    run.ledger.write(event, kind, f"{MARK}-{kind.replace('_', '-')}", **identity)
     return router
 
 
+@pytest.mark.parametrize("kind", removal.INTERFACES)
 @pytest.mark.parametrize("has_id", [True, False])
-def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, has_id):
-    interface(cloud, run, has_id)
+def test_a_router_loses_its_interface_before_it_goes(cloud, run, remove, has_id, kind):
+    interface(cloud, run, has_id, kind)
     assert remove() == []
     assert cloud.all("routers") == cloud.all("subnets") == cloud.all("ports") == []
     changes = [path.rpartition("/")[2] for _method, path in cloud.asked("PUT")]
     assert changes == ["remove_router_interface"]
-    assert sorted(events(run, "gone")) == ["router", "router_interface", "subnet"]
+    assert sorted(events(run, "gone")) == sorted(["router", kind, kind.replace("router_interface", "subnet")])
 
 
 def test_a_router_without_the_mark_keeps_its_interface(cloud, run, remove):
