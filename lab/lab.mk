@@ -55,7 +55,7 @@ $(OF_KOLLA): export LAB_TOPOLOGY := $(if $(KOLLA_CEPH)$(KOLLA_HOSTS),$(KOLLA_TOP
 $(OF_KOLLA): export LAB_NETWORK := $(KOLLA_NETWORK)
 # The bundles of a devstack have what is needed.
 export KOLLA_SOURCES ?= $(DEVSTACK_SOURCES)
-kolla: $(VENV)/ready ## Deploy a cloud with kolla-ansible, or start it, or do nothing if it runs: KOLLA_NETWORK=ovs|ovn, KOLLA_HOSTS=1|2, KOLLA_CEPH=yes, KOLLA_SOURCES=folder
+kolla: $(VENV)/ready ## Deploy a cloud with kolla-ansible, or start it, or do nothing if it runs: KOLLA_NETWORK=ovs|ovn, KOLLA_HOSTS=1|2, KOLLA_CEPH=yes, KOLLA_ENGINE=docker|podman, KOLLA_SOURCES=folder
 	$(alone) $(PLAY) stackproof.lab.kolla
 
 kolla-status: $(VENV)/ready ## Show whether the cloud of kolla is healthy

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 
 import devstack_faults
 from devstack_faults import Devstack, done
-from kolla_under_test import HOST, OPERATOR
+from kolla_under_test import ENGINE, HOST, OPERATOR
 from truths import fault_of
 
-CONTAINERS = "docker ps --all --format '{{.Names}} {{.State}} {{.Status}}'"
+CONTAINERS = f"{ENGINE} ps --all --format '{{{{.Names}}}} {{{{.State}}}} {{{{.Status}}}}'"
 # What the status of a running container says while its health check fails, or has not passed yet
 NOT_WELL = ("unhealthy", "starting")
-IMAGES = "/var/lib/docker/volumes/glance/_data"
+IMAGES = {"docker": "/var/lib/docker", "podman": "/var/lib/containers/storage"}[ENGINE] + "/volumes/glance/_data"
 
 
 class Kolla(Devstack):
@@ -41,7 +41,7 @@ def stopping(container):
 
 
 def pausing(container):
-    return done(f"docker pause {container}", f"docker unpause {container}")
+    return done(f"{ENGINE} pause {container}", f"{ENGINE} unpause {container}")
 
 
 def configured(container, file, edit):
@@ -61,16 +61,15 @@ def wrong_password(section):
 def called(statement):
     """A statement for the database, by root of its container."""
     password = "$(awk '/^database_password:/ {print $2}' /etc/kolla/passwords.yml)"
-    return f'docker exec mariadb mariadb --user=root --password="{password}" --execute "{statement}"'
+    return f'{ENGINE} exec mariadb mariadb --user=root --password="{password}" --execute "{statement}"'
 
 
 def without_image(image):
     """An image that is no longer known by its name, as after a clean-up; the containers that run keep it."""
-    name = f"{image}:$(docker images --format '{{{{.Tag}}}}' {image} | grep --max-count=1 --invert-match kept)"
-    back = f"docker tag {image}:kept {image}:$(cat /run/stackproof-tag) && docker rmi {image}:kept"
-    return done(
-        f"echo {name} | cut -d: -f2 > /run/stackproof-tag && docker tag {name} {image}:kept && docker rmi {name}", back
-    )
+    name = f"{image}:$({ENGINE} images --format '{{{{.Tag}}}}' {image} | grep --max-count=1 --invert-match kept)"
+    back = f"{ENGINE} tag {image}:kept {image}:$(cat /run/stackproof-tag) && {ENGINE} rmi {image}:kept"
+    keep = f"{ENGINE} tag {name} {image}:kept && {ENGINE} rmi {name}"
+    return done(f"echo {name} | cut -d: -f2 > /run/stackproof-tag && {keep}", back)
 
 
 # A disk for images that has no room for one
@@ -98,8 +97,8 @@ fault("dhcp-agent-paused", pausing("neutron_dhcp_agent"), "metadata", "neutron-d
 fault(
     "l2-agent-paused",
     done(
-        "docker pause neutron_openvswitch_agent",
-        f"docker unpause neutron_openvswitch_agent && systemctl restart {unit('neutron_openvswitch_agent')}",
+        f"{ENGINE} pause neutron_openvswitch_agent",
+        f"{ENGINE} unpause neutron_openvswitch_agent && systemctl restart {unit('neutron_openvswitch_agent')}",
     ),
     "boot",
     "neutron-l2-agent",
@@ -194,8 +193,8 @@ fault(
 fault(
     "rabbitmq-memory-alarm",
     done(
-        "docker exec rabbitmq rabbitmqctl set_vm_memory_high_watermark absolute 1MB",
-        "docker exec rabbitmq rabbitmqctl set_vm_memory_high_watermark 0.6",
+        f"{ENGINE} exec rabbitmq rabbitmqctl set_vm_memory_high_watermark absolute 1MB",
+        f"{ENGINE} exec rabbitmq rabbitmqctl set_vm_memory_high_watermark 0.6",
     ),
     "boot",
     "rabbitmq",

@@ -15,4 +15,6 @@ HAS_CEPH = "ceph" in (DIRECTORY / "topology").read_text() if HOST else False
 WITHOUT_TIMES = ("cinder-api-uwsgi.log",)
 # Without Ceph it has no Cinder.
 USER = {"cloud": "kolla", **({} if HAS_CEPH else {"volume": "none"})}
-OPERATOR = {**USER, "platform": "kolla", "admin_cloud": "kolla-admin"}
+ENGINE = (DIRECTORY / "engine").read_text() if HOST else "docker"
+PLATFORM = {"docker": "kolla", "podman": "kolla_podman"}[ENGINE]
+OPERATOR = {**USER, "platform": PLATFORM, "admin_cloud": "kolla-admin"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from canary_under_test import ended_on
 from healthy_runs import assert_healthy, methods_on_the_queue, statuses
-from kolla_under_test import OPERATOR, USER, WHOLE, WITHOUT_TIMES
+from kolla_under_test import OPERATOR, PLATFORM, USER, WHOLE, WITHOUT_TIMES
 from lab_under_test import HOSTS, until
 from runs_under_test import Outcome, kept_run, play, verify
 from test_acceptance import sweep
@@ -66,7 +66,7 @@ def test_acceptance_boots_on_each_host(runs):
 def test_a_server_that_works_is_found_to_work_by_its_id(runs, tmp_path):
     with kept_run(runs, *WHOLE, **OPERATOR) as kept:
         server = kept.record["instance"]["server"]["id"]
-        clouds = {"cloud": "kolla", "admin_cloud": "kolla-admin", "platform": "kolla"}
+        clouds = {"cloud": "kolla", "admin_cloud": "kolla-admin", "platform": PLATFORM}
         status, output = play("diagnose", *WHOLE, **clouds, server_id=server, diagnoses=tmp_path)
     assert status == 0, output
     record = Outcome(status, output, (tmp_path / "latest").resolve()).record

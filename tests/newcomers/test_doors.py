@@ -44,7 +44,7 @@ CASES = [
     Door("kolla-ansible", "kolla-admin", "kolla-ansible/stackproof.yml", has_volume=False,
          variables={"kolla_action": "check"}),
     Door("kolla-ansible with Cinder", "kolla-admin", "kolla-ansible/stackproof.yml",
-         variables={"kolla_action": "check", "enable_cinder": "yes"}),
+         variables={"kolla_action": "check", "enable_cinder": "yes", "kolla_container_engine": "podman"}),
     Door("kayobe", "kolla-admin", "kayobe/ansible/stackproof.yml", has_volume=False,
          arguments=("--tags", "nova,kayobe-generate-config"), variables={"kolla_enable_cinder": "no"},
          environment={"ANSIBLE_ALLOW_BROKEN_CONDITIONALS": "true"}),

@@ -333,7 +333,7 @@ MISTAKES = (
         with_variables(stackproof_platform="nosuch"),
         (
             "stackproof_platform cannot be 'nosuch'",
-            "neither a path nor one of devstack, kolla, kubernetes, osa, packages, rhoso",
+            "neither a path nor one of devstack, kolla, kolla_podman, kubernetes, osa, packages, rhoso",
             "docs/platforms.md",
         ),
     ),

@@ -46,7 +46,8 @@ def lost(name, profile):
 
 def test_each_profile_that_describes_a_deployer_has_a_table():
     ours = {path.stem for path in profiles.PROFILES.glob("*.yml")}
-    assert set(deployers.READERS) == set(TABLES) == ours - {"packages"}
+    # The names of this one are those of the profile that it is like.
+    assert set(deployers.READERS) == set(TABLES) == ours - {"packages", "kolla_podman"}
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,7 +21,7 @@ import jmespath
 import jsonschema
 import pytest
 import yaml
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import ovn, profiles
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import log_files, scan
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted, Writer
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import SOURCES
@@ -35,10 +35,16 @@ from ansible_collections.stackproof.provision.plugins.module_utils._sweep import
 from ansible_collections.stackproof.provision.plugins.modules import evidence_info
 from tree import LAB, RECORDED, ROOT
 
-PLATFORMS = {
-    path.stem: yaml.safe_load(path.read_text())["stackproof_platform_profile"]
-    for path in sorted((ROOT / "roles/evidence/vars/platforms").glob("*.yml"))
-}
+FOLDER = ROOT / "roles/evidence/vars/platforms"
+
+
+def written(name):
+    """Return a profile as it is written, with that of the profile that it is like."""
+    profile = yaml.safe_load((FOLDER / f"{name}.yml").read_text())[profiles.VARIABLE]
+    return profiles.over(written(profile[profiles.LIKE]), profile) if profiles.LIKE in profile else profile
+
+
+PLATFORMS = {path.stem: written(path.stem) for path in sorted(FOLDER.glob("*.yml"))}
 PLACES = ("*.md", "docs/*.md", "measurements/*.md", "roles/*/README.md")
 PAGES = sorted(page for top in (ROOT, LAB) for place in PLACES for page in top.glob(place))
 
@@ -184,7 +190,7 @@ def test_every_source_of_the_schema_has_words():
 
 def test_every_key_of_a_platform_is_explained_and_there_where_it_is_needed():
     table = {named(row)[0]: row[1] for row in rows(section(read("platforms"), "Every key")) if len(row) == 3}
-    assert set(table) == set().union(*PLATFORMS.values())
+    assert set(table) - {profiles.LIKE} == set().union(*PLATFORMS.values())
     for name, profile in PLATFORMS.items():
         lacking = {key for key, needed in table.items() if needed.startswith("yes")} - set(profile)
         assert not lacking, f"{name} lacks {lacking}"

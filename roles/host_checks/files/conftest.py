@@ -5,7 +5,7 @@
 """Checks that the hosts agree with the API about an instance.
 
 The instance is that of a run (STACKPROOF_RUN is its directory), or any instance (STACKPROOF_SERVER is its id, OS_CLOUD
-its cloud). STACKPROOF_PLATFORM names the platform: packages, devstack, kolla, osa, rhoso or kubernetes.
+its cloud). STACKPROOF_PLATFORM names the platform: packages, devstack, kolla, kolla_podman, osa, rhoso or kubernetes.
 """
 
 from __future__ import annotations

@@ -34,6 +34,8 @@ NEEDED = {
     "dhcp_logs": dict,
     "metadata_logs": dict,
 }
+# The key that names the profile from which one takes what it does not say itself
+LIKE = "like"
 HINT = "docs/platforms.md explains how to write a profile."
 
 
@@ -65,6 +67,8 @@ def load(path: Path, _changed: int) -> dict[str, Any]:
     profile = content.get(VARIABLE) if isinstance(content, dict) else None
     if not isinstance(profile, dict):
         raise wrong(path, f"it has no mapping {VARIABLE}")
+    if LIKE in profile:
+        profile = over(model_of(path, profile[LIKE]), profile)
     for key, kind in NEEDED.items():
         if not isinstance(profile.get(key), kind):
             name = "mapping" if kind is dict else "list"
@@ -72,6 +76,27 @@ def load(path: Path, _changed: int) -> dict[str, Any]:
                 path, f"its key {key} is not a {name}, which every profile has"
             )
     return completed(profile)
+
+
+def model_of(path: Path, name: object) -> dict[str, Any]:
+    """Return the profile of ours that another one is like."""
+    if "/" in str(name):
+        raise wrong(path, f"its key {LIKE} names no profile of ours")
+    return profile_of(name)
+
+
+def over(model: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile with the keys of its own in the place of those of its model, and within mappings, too."""
+    merged = dict(model)
+    for key, value in own.items():
+        if key == LIKE:
+            continue
+        beneath = model.get(key)
+        if isinstance(value, dict) and isinstance(beneath, dict):
+            merged[key] = over(beneath, value)
+        else:
+            merged[key] = value
+    return merged
 
 
 def parts_of(groups: Iterable[str], platform: Mapping[str, Any]) -> list[str]:

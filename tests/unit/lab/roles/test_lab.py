@@ -18,6 +18,7 @@ import yaml
 from ansible.plugins.filter.core import FilterModule
 from ansible_collections.stackproof.lab.plugins.action.files import tree_files
 from ansible_collections.stackproof.lab.plugins.filter.lab import carried, of_network, service_user, units
+from jinja2.nativetypes import NativeEnvironment
 from tree import LAB
 
 ROLE = LAB / "roles/lab"
@@ -62,6 +63,8 @@ HOSTS = [
     for name, host in load(f"topologies/{topology}.yml")["lab_hosts"].items()
 ]
 SECRETS = {name for kind in ("passwords", "uuids", "ceph_keys") for name in NAMES[f"lab_secret_{kind}"]}
+# Of a cloud of kolla
+ENGINE = "docker"
 
 
 def files_of(name):
@@ -75,7 +78,7 @@ def components_of(release):
     for part in (part for component in components.values() for part in component["groups"].values()):
         for key, value in part.items():
             if isinstance(value, str):
-                part[key] = names[value.strip("{} ")]
+                part[key] = NativeEnvironment().from_string(value).render(names, lab_engine=ENGINE)
     return components
 
 
@@ -224,7 +227,7 @@ def test_stack_sh_may_start_what_it_needs():
 def test_a_lab_that_is_gone_leaves_nothing_in_its_directory(tmp_path):
     directory = tmp_path / ".lab"
     (directory / "ssh").mkdir(parents=True)
-    chosen = {"name": "lab", "release": "2025.1", "topology": "five", "network": "ovs"}
+    chosen = {"name": "lab", "release": "2025.1", "topology": "five", "network": "ovs", "engine": ""}
     assert chosen.keys() == NAMES["lab_chosen"].keys()
     for name in (*chosen, "clouds.yaml", "inventory.yml", "lock", "ssh/known_hosts", "secrets.yml"):
         (directory / name).write_text(chosen.get(name, ""))

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import functools
+import json
+
 import pytest
 import yaml
 from ansible.errors import AnsibleFilterError
@@ -27,7 +30,7 @@ def own(tmp_path):
 
 
 # In the order of messages
-OURS = "devstack, kolla, kubernetes, osa, packages, rhoso"
+OURS = "devstack, kolla, kolla_podman, kubernetes, osa, packages, rhoso"
 
 
 @pytest.mark.parametrize("name", OURS.split(", "))
@@ -108,6 +111,37 @@ def test_a_file_that_is_no_profile_is_refused(own, text, why):
     assert why in refused.value.record["message"]
 
 
+def test_a_profile_takes_what_it_does_not_say_from_the_one_that_it_is_like(own):
+    text = f"{profiles.VARIABLE}: {{like: kolla, pools: {{vms: ours}}, ceph_users: [ours], queue_vhosts: null}}"
+    profile, model = profiles.profile_of(own(text)), profiles.profile_of("kolla")
+    assert profile == {
+        **model,
+        "pools": {**model["pools"], "vms": "ours"},
+        "ceph_users": ["ours"],
+        "queue_vhosts": None,
+    }
+
+
+def test_the_profile_for_podman_has_no_word_of_docker():
+    docker, podman = [json.dumps(profiles.profile_of(name), sort_keys=True) for name in ("kolla", "kolla_podman")]
+    words = [("/var/lib/docker", "/var/lib/containers/storage"), ("docker", "podman")]
+    assert functools.reduce(lambda text, pair: text.replace(*pair), words, docker) == podman
+
+
+@pytest.mark.parametrize(
+    ("like", "why"),
+    [
+        ("nope", f"stackproof_platform cannot be 'nope': it is neither a path nor one of {OURS}"),
+        ("/etc/ours.yml", "its key like names no profile of ours"),
+        ("[kolla]", f"it is neither a path nor one of {OURS}"),
+    ],
+)
+def test_a_profile_is_like_one_of_ours_alone(own, like, why):
+    with pytest.raises(StageError) as refused:
+        profiles.profile_of(own(f"{profiles.VARIABLE}: {{like: {like}}}"))
+    assert why in refused.value.record["message"]
+
+
 @pytest.mark.parametrize("key", sorted(profiles.NEEDED))
 def test_a_profile_without_a_key_that_each_has_is_refused(own, key):
     with pytest.raises(StageError, match=f"its key {key} is not a (mapping|list), which every profile has"):
@@ -125,6 +159,6 @@ def test_the_filter_says_it_in_the_same_words():
     assert hosts.profile_of("kolla") == profiles.profile_of("kolla")
     with pytest.raises(
         AnsibleFilterError,
-        match=r"it is neither a path nor one of devstack, kolla, kubernetes, osa, packages, rhoso\. docs/platforms",
+        match=rf"it is neither a path nor one of {OURS}\. docs/platforms",
     ):
         hosts.profile_of("nope")
