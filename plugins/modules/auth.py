@@ -206,7 +206,24 @@ def token_details(access: Any, region: str | None) -> AuthDetails:
         issued=access.issued.isoformat() if access.issued else None,
         expires=access.expires.isoformat() if access.expires else None,
         region=region,
+        catalog=offered_in(access, region),
     )
+
+
+def offered_in(access: Any, region: str | None) -> tuple[str, ...]:
+    """Return the types of the services that the catalogue has an endpoint of, in the region if there is one."""
+    catalog = access.service_catalog.catalog
+    offered = {
+        entry["type"]
+        for entry in catalog
+        if has_endpoint(entry["endpoints"], region)
+    }
+    return tuple(sorted(offered))
+
+
+def has_endpoint(endpoints: Endpoints, region: str | None) -> bool:
+    regions = {endpoint.get("region") for endpoint in endpoints}
+    return bool(endpoints) and (region is None or region in regions)
 
 
 def check_catalogue(

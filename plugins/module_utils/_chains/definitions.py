@@ -196,8 +196,11 @@ def not_dropped(trace: Trace) -> Found:
 def common(values: Iterable[V | None]) -> V | None:
     """Return the value that most have; None without any, or if two are equally common."""
     counts = Counter(value for value in values if value is not None)
-    most = max(counts.values(), default=0)
-    return sole([value for value, count in counts.items() if count == most])
+    if not counts:
+        return None
+    most = max(counts.values())
+    commonest = [value for value, count in counts.items() if count == most]
+    return sole(commonest)
 
 
 def listed(names: Iterable[str]) -> str:

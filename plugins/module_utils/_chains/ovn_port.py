@@ -7,9 +7,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 
+from .._model.chain import LinkState
 from .._model.facts import DhcpOptions, SwitchInterface
 from .._model.instance import LOCALPORT
 from .._model.stores import Bridge, Chassis, Interface, Switch
@@ -41,6 +42,8 @@ UNBOUND = ("unbound", "binding_failed")
 ON_ITS_WAY = 1
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
+# How the clients of OVN's databases end without one
+NO_CONNECTION = re.compile(r"database connection failed \((?P<why>[^)]*)")
 # Without one of these a guest can make no use of its lease.
 DHCP_OPTIONS = ("lease_time", "server_id", "server_mac")
 
@@ -57,6 +60,29 @@ def northbound_active(cloud: Cloud) -> Found:
 def southbound_active(cloud: Cloud) -> Found:
     state = read(read(cloud.databases).southbound)
     return holds_if(state == ACTIVE, state, ACTIVE)
+
+
+def northbound_open(cloud: Cloud) -> Found:
+    return socket_open(cloud, "OVN's versions", northbound_active)
+
+
+def southbound_open(cloud: Cloud) -> Found:
+    return socket_open(cloud, "OVN's chassis", southbound_active)
+
+
+def socket_open(
+    cloud: Cloud, what: str, is_active: Callable[[Cloud], Found]
+) -> Found:
+    """Check whether a database that works takes connections at its own socket, by which northd reads and writes it.
+
+    what: what was to be read there.
+    """
+    applies_if(is_active(cloud).state is LinkState.HOLDS)
+    for entry in cloud.unread(cloud.database_host, what):
+        refused = NO_CONNECTION.search(entry.reason)
+        if refused:
+            return broken(refused["why"])
+    return HOLDS
 
 
 def northd_active(cloud: Cloud) -> Found:
@@ -436,6 +462,20 @@ CHAIN = ChainDefinition(
             southbound_active,
             controller,
             "ovn-appctl -t /var/run/ovn/ovnsb_db.ctl ovsdb-server/sync-status",
+        ),
+        LinkDefinition(
+            "ovn_northbound_open",
+            "ovn-nb-db",
+            northbound_open,
+            controller,
+            f"{NBCTL} list NB_Global",
+        ),
+        LinkDefinition(
+            "ovn_southbound_open",
+            "ovn-sb-db",
+            southbound_open,
+            controller,
+            f"{SBCTL} list SB_Global",
         ),
         LinkDefinition(
             "ovn_northd_active",

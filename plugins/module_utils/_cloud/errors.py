@@ -82,7 +82,11 @@ KIND_OF_STATUS = {
     403: "forbidden",
     404: "not_found",
     409: "conflict",
+    # Our requests are small: a service that takes none of them, or a balancer before it, has a limit that is too low.
+    413: "service",
+    414: "service",
     429: "too_many",
+    431: "service",
 }
 # The statuses with which services refuse what a quota does not allow, and the words by which that is known
 STATUSES_OF_QUOTA = (403, 409, 413)

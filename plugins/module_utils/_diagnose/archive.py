@@ -131,7 +131,7 @@ def archives_at(path: str) -> list[str]:
     except OSError:
         return []
     names = [name for name in listed if not name.endswith(CHECKSUMS)]
-    if not all(is_archive(name) for name in names):
+    if not all(map(is_archive, names)):
         return []
     return [os.path.join(path, name) for name in names]
 

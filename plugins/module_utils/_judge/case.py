@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
+from .._components.tables import APIS
 from .._match import order, places
 from .._model import codec
 from .._model.baseline import IdleService
 from .._model.chain import Chain
-from .._model.details import Details
+from .._model.details import AuthDetails, Details
 from .._model.flow import Step
 from .._model.host import Host
 from .._model.record import Record
 from .._model.service import RUNNING, Service, services_of
 from .._model.stage import Stage
+from .._model.words import StageName
 from .weights import WEIGHTS, Weights
 
 Known = TypeVar("Known", bound=Details)
@@ -117,6 +119,18 @@ class Case:
         except codec.MalformedError:
             return None
 
+    @cached_property
+    def catalog(self) -> frozenset[str] | None:
+        """Return the components that the catalog has an endpoint of; None if the run does not know."""
+        auth = self.record.stage_or_skipped(StageName.AUTH)
+        try:
+            offered = codec.from_json(AuthDetails, auth.details).catalog
+        except codec.MalformedError:
+            return None
+        if offered is None:
+            return None
+        return frozenset(APIS[kind] for kind in offered if kind in APIS)
+
     def units(
         self, component: str, host: str | None = None
     ) -> list[tuple[str, Service]]:
@@ -144,11 +158,11 @@ class Case:
         groups = {
             host.host: frozenset(host.groups) for host in self.record.hosts
         }
-        return [
-            other
-            for other, own in groups.items()
-            if other != name and own and own == groups.get(name or "")
-        ]
+        own = groups.get(name or "")
+        if not own:
+            return []
+        alike = [other for other, theirs in groups.items() if theirs == own]
+        return [other for other in alike if other != name]
 
     def was_idle(self, host: str, service: Service) -> bool:
         """Return whether a service was in the same state while all worked."""

@@ -161,8 +161,11 @@ class Matcher:
 
 def are_known_whole(logs: Sequence[ReadLog]) -> bool:
     """Return whether on each host one log was read whole: the web server of nova-api may have a log of its own."""
+    if not logs:
+        return False
     hosts = {log.host for log in logs}
-    return bool(hosts) and hosts == {log.host for log in logs if log.complete}
+    known_whole = {log.host for log in logs if log.complete}
+    return known_whole == hosts
 
 
 class Matching:

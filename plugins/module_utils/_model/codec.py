@@ -213,11 +213,16 @@ def decode_list(decode: Decoder, data: Any, path: str) -> tuple[Any, ...]:
 
 
 def decode_mapping(decode: Decoder, data: Any, path: str) -> dict[str, Any]:
-    if not isinstance(data, Mapping) or not all(
-        isinstance(key, str) for key in data
-    ):
+    if not is_object(data):
         raise MalformedError(path, "an object", data)
     return {key: decode(value, f"{path}.{key}") for key, value in data.items()}
+
+
+def is_object(data: Any) -> bool:
+    """Return whether data may be an object of JSON, whose keys are texts."""
+    if not isinstance(data, Mapping):
+        return False
+    return all(isinstance(key, str) for key in data)
 
 
 def optional_decoder(arguments: tuple[Any, ...]) -> Decoder:

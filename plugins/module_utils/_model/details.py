@@ -54,7 +54,10 @@ class ClockDifference:
 
 @dataclass(frozen=True)
 class AuthDetails(Details):
-    """The facts about the token, without the token itself. token: its kind."""
+    """The facts about the token, without the token itself. token: its kind.
+
+    catalog: the types of the services that have an endpoint in the region.
+    """
 
     user: Optional[str] = omitted()
     user_domain: Optional[str] = omitted()
@@ -66,6 +69,7 @@ class AuthDetails(Details):
     expires: Optional[str] = omitted()
     region: Optional[str] = omitted()
     token: Optional[str] = omitted()
+    catalog: Optional[tuple[str, ...]] = omitted()
     services: Optional[tuple[ServiceVersion, ...]] = omitted()
     clock: Optional[ClockDifference] = omitted()
 

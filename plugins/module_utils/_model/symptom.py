@@ -13,6 +13,9 @@ from .chain import Link
 from .how import How
 from .words import Word
 
+# The exception for a service that Keystone's catalog has no endpoint of, in the region that was asked for
+NO_ENDPOINT = "EndpointNotFound"
+
 
 class Kind(Word):
     """The kind of a symptom, which decides how much it counts."""

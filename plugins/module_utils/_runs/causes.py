@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 from .._model.record import Record
 from .._model.verdict import Verdict
-from .._model.words import Result, StageStatus
+from .._model.words import Result
 
 # In characters
 LONGEST_HEADLINE = 300
@@ -86,7 +86,7 @@ def how_of(record: Record) -> str | None:
     connection = record.verdict.connection
     if connection and connection.how:
         return connection.how
-    for stage in record.stages:
-        if stage.status is StageStatus.FAILED:
-            return stage.error.kind if stage.error else None
-    return None
+    failed = record.failed_stage
+    if failed is None or failed.error is None:
+        return None
+    return failed.error.kind

@@ -48,6 +48,9 @@ QUOTAS = (
         r"Requested (?P<asked>\d+)G, quota is (?P<limit>\d+)G and (?P<used>\d+)G has been consumed"
     ),
     re.compile(
+        r"(?P<name>volume size) (?P<asked>\d+)G is larger than maximum allowed limit (?P<limit>\d+)G"
+    ),
+    re.compile(
         r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"
     ),
     # Neutron, and Nova about a port of it

@@ -85,6 +85,8 @@ RAISED = (
     r"(?:_Remote)?(?=[:>(.]|$)"
 )
 EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
+# How oslo.messaging names the exception of another service that answered a call
+SENT_BACK = re.compile(r"RemoteError: Remote error: (?P<name>[A-Za-z]{1,60}) ")
 # The last line of a traceback: the lines before it are indented, or are words.
 LAST_LINE = re.compile("^" + RAISED)
 # The file of a frame of a traceback, below the folder that Python imports from
@@ -347,6 +349,9 @@ def exception_in(message: str) -> str | None:
     """Return the class of the exception that an error names. Nothing else of an error leaves its line."""
     if UNREACHABLE.search(message):
         return QUEUE_UNREACHABLE
+    sent_back = SENT_BACK.search(message)
+    if sent_back:
+        return sent_back["name"]
     classes: list[str] = EXCEPTION.findall(message)
     return classes[-1] if classes else None
 

@@ -30,6 +30,11 @@ UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
 NEVER = "1970-01-01"
 # In seconds; an API that is healthy may take as long, and one that hangs is waited for longer.
 CUT_OFF_S = 1.0
+TOO_LARGE = (
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.REQUEST_URI_TOO_LONG,
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+)
 
 
 def answers(case: Case) -> list[Symptom]:
@@ -48,13 +53,25 @@ def answers(case: Case) -> list[Symptom]:
 def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
     if call.status is None:
         return [silent_api(case, component, call)]
-    if call.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if call.status >= HTTPStatus.INTERNAL_SERVER_ERROR or is_at_limit(
+        case, call
+    ):
         return failing_api(case, component, call)
     if call.status < HTTPStatus.BAD_REQUEST:
         return []
     if has_logged_error(case, component):
         return [refusing_api(case, component, call)]
     return []
+
+
+def is_at_limit(case: Case, call: Call) -> bool:
+    """Return whether a request is too large for a service, and not its content for a quota."""
+    error = case.stage.error
+    return (
+        call.status in TOO_LARGE
+        and error is not None
+        and error.kind == "service"
+    )
 
 
 def is_cut_off(call: Call) -> bool:

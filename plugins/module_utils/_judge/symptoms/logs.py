@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..._collect.logs.error_text import mentioned_in
 from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
 from ..._components.tables import (
+    APIS,
     LIBRARIES,
     OVSDB_SERVERS,
     answering_calls_of,
@@ -24,9 +25,10 @@ from ..._components.tables import (
 )
 from ..._model.how import How
 from ..._model.record import LoggedError
-from ..._model.symptom import Code, Kind, Symptom
+from ..._model.symptom import NO_ENDPOINT, Code, Kind, Symptom
 from ..case import Case
 from ..weights import Weights
+from .reach import CATALOG
 
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
@@ -146,6 +148,8 @@ def symptoms_of(
     """Return the symptoms in an error: one for each component at which it may have failed, or one of its own."""
     component = writer_of(error.service)
     peers = peers_of(error, component)
+    if error.exception_class == NO_ENDPOINT:
+        peers = holders_of_endpoint(peers, case)
     base = Symptom(
         Code.LOGGED_FAILURE if peers else Code.LOGGED_ERROR,
         component,
@@ -164,6 +168,17 @@ def symptoms_of(
     if not peers:
         return [replace(base, logger=error.logger)]
     return [replace(base, peer=peer) for peer in peers]
+
+
+def holders_of_endpoint(peers: list[str], case: Case) -> list[str]:
+    """Return who is why a service finds no endpoint of others in the catalog.
+
+    If the catalog has none, it is Keystone; if it has one, the service itself looks for another one.
+    """
+    sought = set(peers).intersection(APIS.values()) - {CATALOG}
+    if case.catalog is None or not sought:
+        return peers
+    return [] if sought <= case.catalog else [CATALOG]
 
 
 def rank_of(error: LoggedError, is_first: bool, weights: Weights) -> float:

@@ -42,7 +42,12 @@ CLASSES = {
 # Those of which there is little, and not few
 UNCOUNTED = ("MEMORY_MB", "DISK_GB")
 # Of quotas, by their names
-UNITS = {"ram": " MB", "gigabytes": " GB", "backup_gigabytes": " GB"}
+UNITS = {
+    "ram": " MB",
+    "gigabytes": " GB",
+    "backup_gigabytes": " GB",
+    "volume size": " GB",
+}
 ORDINALS = {3: "the third", 4: "the fourth", 5: "the fifth"}
 # In lines, of hosts and of what Placement offers otherwise
 MOST_HOSTS = 10
@@ -113,9 +118,12 @@ def grouped(hosts: Iterable[HostReasons]) -> list[list[HostReasons]]:
 def reason_of(group: Sequence[HostReasons]) -> Reason:
     """Return the reason of some hosts, with its detail only if that is the same for all."""
     found = [host.first for host in group if host.first is not None]
-    reason = found[0] if found else Reason(Shortage.NOT_OFFERED)
-    details = {other.detail for other in found}
-    return reason if len(details) == 1 else replace(reason, detail=None)
+    if not found:
+        return Reason(Shortage.NOT_OFFERED)
+    details = {reason.detail for reason in found}
+    if len(details) > 1:
+        return replace(found[0], detail=None)
+    return found[0]
 
 
 def clauses_of(group: Sequence[HostReasons]) -> Mapping[Shortage, Clause]:
@@ -136,10 +144,11 @@ def subject_of(group: Sequence[HostReasons], place: int, total: int) -> str:
 
 
 def amount(name: str | None, number: int | None) -> str:
-    one, several, _plain = CLASSES.get(
-        name or "", (name or "", name or "", "")
-    )
-    return f"{number} {one if number == 1 else several}"
+    unknown = (name or "", name or "", "")
+    one, several, _plain = CLASSES.get(name or "", unknown)
+    if number == 1:
+        return f"1 {one}"
+    return f"{number} {several}"
 
 
 def room(reason: Reason) -> str:
@@ -691,12 +700,12 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
 
 def details(explanation: Explanation) -> tuple[str, ...]:
     """Return a line for each host, what Placement offers otherwise, and what could not be read."""
-    lines = [host_line(host) for host in explanation.hosts[:MOST_HOSTS]]
+    lines = list(map(host_line, explanation.hosts[:MOST_HOSTS]))
     more = len(explanation.hosts) - MOST_HOSTS
     if more > 0:
         lines.append(f"and {plural(more, 'more host')}")
     offers = [offer for offer in explanation.relaxed if offer.hosts]
-    lines += [offer_line(offer) for offer in offers[:MOST_OFFERS]]
+    lines += map(offer_line, offers[:MOST_OFFERS])
     lines += [f"not read: {reason}" for reason in explanation.unread]
     return tuple(lines)
 

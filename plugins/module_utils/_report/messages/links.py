@@ -97,6 +97,16 @@ LINKS = {
         "the southbound database is {found}, not active: northd cannot write to it",
         "the southbound database is {found}, not active",
     ),
+    "ovn_northbound_open": LinkText(
+        "the northbound database takes connections at its socket",
+        "the northbound database takes no connections at its socket, which northd needs: {found}",
+        "no connections at its socket",
+    ),
+    "ovn_southbound_open": LinkText(
+        "the southbound database takes connections at its socket",
+        "the southbound database takes no connections at its socket, which northd needs: {found}",
+        "no connections at its socket",
+    ),
     "ovn_northd_active": LinkText(
         "a northd is active",
         "{found}: no northd translates changes",

@@ -10,12 +10,10 @@ from collections.abc import Callable
 
 from ..._model.codec import iso_of
 from ..._model.how import How
-from ..._model.symptom import Code, Symptom
+from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
 from .words import AT_PEER, at_place, duration, plural
 
-# Of the catalog of Keystone: it has none for a service in the region that was asked for
-NO_ENDPOINT = "EndpointNotFound"
 # The one with most details first
 Forms = tuple[str, ...]
 STATES = {

@@ -169,6 +169,18 @@ class Access:
         ]
 
 
+@pytest.mark.parametrize(
+    ("region", "offered"),
+    [(None, ("compute", "placement")), ("north", ("compute",)), ("south", ("compute", "placement")), ("west", ())],
+)
+def test_the_catalogue_of_a_region_has_what_has_an_endpoint_there(region, offered):
+    access = Access(compute=["public"], placement=["public"], dns=[])
+    endpoints = {"compute": ["north", "south"], "placement": ["south"]}
+    for entry in access.catalog:
+        entry["endpoints"] = [{"region": name} for name in endpoints.get(entry["type"], [])]
+    assert module.offered_in(access, region) == offered
+
+
 @pytest.mark.parametrize("name", ["block_storage", "volumev3", "block_store"])
 def test_block_storage_has_several_names(name):
     module.check_catalogue(Access(**{name: ["public"]}), ["block-storage"], ["public"])

@@ -130,9 +130,25 @@ def without_tunnel(record: Json) -> None:
     switch(record)["interfaces"].remove(tunnels[0])
 
 
+NO_SOCKET = "database connection failed (No such file or directory)"
+
+
+def without_socket(what: str) -> Callable[[Json], None]:
+    """The database works, and the file of its socket is gone."""
+    reason = f"failed: ovn-nbctl list: ovn-nbctl: unix:/var/run/ovn/ovnnb_db.sock: {NO_SOCKET}"
+
+    def change(record: Json) -> None:
+        unread = host(record, "controller1").setdefault("unread", [])
+        unread.append({"kind": "failed", "what": what, "reason": reason, "command": "ovn-nbctl list"})
+
+    return change
+
+
 BREAKS = {
     "ovn_northbound_active": (put(databases, northbound="backup"), "ovn-nb-db", "controller1"),
     "ovn_southbound_active": (put(databases, southbound="backup"), "ovn-sb-db", "controller1"),
+    "ovn_northbound_open": (without_socket("OVN's versions"), "ovn-nb-db", "controller1"),
+    "ovn_southbound_open": (without_socket("OVN's chassis"), "ovn-sb-db", "controller1"),
     "ports_open": (with_uplink_that_drops, "ovsdb", HERE),
     "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
     "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),

@@ -144,6 +144,8 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
         (404, '{"NeutronError": "no such thing"}', "not_found", '{"NeutronError": "no such thing"}'),
         (400, '{"badRequest": {"message": ""}}', "invalid", '{"badRequest"'),
         (400, "[]", "invalid", "[]"),
+        (413, '{"error": {"message": "Request is too large. Larger than x"}}', "service", "Request is too large"),
+        (413, '{"overLimit": {"message": "VolumeSizeExceedsLimit: x"}}', "quota", "VolumeSizeExceedsLimit"),
         (400, '{"errors": []}', "invalid", '{"errors": []}'),
     ],
 )

@@ -53,6 +53,10 @@ def test_what_was_not_found_is_known_by_the_words_of_the_service(answer, sought)
             ("gigabytes", 5000, 998, 1000),
         ),
         (
+            "VolumeSizeExceedsLimit: Requested volume size 1G is larger than maximum allowed limit 0G.",
+            ("volume size", 1, None, 0),
+        ),
+        (
             "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.",
             ("volumes", None, None, 10),
         ),

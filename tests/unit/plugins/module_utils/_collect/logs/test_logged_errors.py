@@ -134,6 +134,11 @@ def test_an_entry_of_the_journal_may_have_a_whole_traceback(lines):
         ("a.FirstError: no: b.SecondError: yes", "b.SecondError"),
         ("AMQP server on 10.0.0.1:5672 is unreachable: <RecoverableConnectionError: x>", "the queue is unreachable"),
         ("Connection failed: [Errno 111] ECONNREFUSED (retrying in 2.0 seconds)", "the queue is unreachable"),
+        (
+            "Failed to schedule instances: oslo_messaging.rpc.client.RemoteError: Remote error: EndpointNotFound "
+            "['internal', 'public'] endpoint for placement service in RegionOne region not found",
+            "EndpointNotFound",
+        ),
         ("nothing of the kind", None),
         ("", None),
         ("an Error happened", None),

@@ -21,9 +21,9 @@ def told(reader, *hosts, stage=None, agents=()):
     return reader(case_of(hosts, stage, agents=list(agents)))
 
 
-def failed(said=None, message="x", calls=()):
+def failed(said=None, message="x", calls=(), kind="deadline"):
     """Return a stage that failed after these requests."""
-    return a_stage("auth", calls=list(calls), error=error(message=message, said=said))
+    return a_stage("auth", calls=list(calls), error=error(kind, message=message, said=said))
 
 
 HOWS = {Code.API_SILENT: How.SILENT, Code.API_ERROR: How.ERROR}
@@ -61,6 +61,12 @@ def test_an_api_is_judged_by_its_last_answer(calls, symptoms):
     assert [(symptom.component, symptom.code, symptom.request) for symptom in found] == symptoms
     assert all(symptom.kind == Kind.ANSWER and symptom.own for symptom in found)
     assert [symptom.how for symptom in found] == [HOWS[symptom.code] for symptom in found]
+
+
+@pytest.mark.parametrize(("kind", "blamed"), [("service", ["nova-api"]), ("quota", [])])
+def test_a_request_that_is_too_large_is_held_against_the_api_unless_it_is_a_quota(kind, blamed):
+    found = told(cloud.answers, HOST, stage=failed(calls=[call(413)], kind=kind))
+    assert [symptom.component for symptom in found] == blamed
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._components.catalogue import COMPONENTS
@@ -31,6 +32,24 @@ def told(*errors):
 
 def peers(*errors):
     return [symptom.peer for symptom in told(*errors)]
+
+
+LACKING = error("keystoneauth1.exceptions.catalog.EndpointNotFound", mentions=["keystone", "placement-api"])
+
+
+@pytest.mark.parametrize(
+    ("catalog", "expected"),
+    [
+        (None, ["keystone", "placement-api"]),
+        (["compute", "identity"], ["keystone"]),
+        # It has one, so that the service looks elsewhere by its own settings.
+        (["compute", "placement"], OWN),
+    ],
+)
+def test_an_endpoint_that_is_not_found_is_a_fault_of_the_catalog_that_lacks_it(catalog, expected):
+    auth = as_json.stage("auth", "ok", details={} if catalog is None else {"catalog": catalog})
+    found = logs.errors(case_of(errors=[LACKING], stages=[auth]))
+    assert [symptom.peer for symptom in found] == expected
 
 
 def test_a_record_without_errors_shows_nothing():
