@@ -55,6 +55,13 @@ def gateway_host(cloud: Cloud) -> str | None:
     return cloud.name_of(sole([chassis.host for chassis in gateways(cloud)]))
 
 
+def enabled(cloud: Cloud) -> Found:
+    """Check whether OVN is to forward packets of the run's router; that of others may be disabled on purpose."""
+    disabled = given(given(cloud.databases).disabled_routers)
+    applies_if(cloud.routers and not cloud.is_of_others)
+    return holds_if(not set(cloud.routers) <= set(disabled))
+
+
 def mapped(cloud: Cloud) -> Found:
     """Check whether a gateway reaches each physical network that Neutron's networks are on."""
     applies_if(cloud.chassis)
@@ -163,6 +170,13 @@ CHAIN = ChainDefinition(
         cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers)
     ),
     links=(
+        LinkDefinition(
+            "ovn_gateway_enabled",
+            "neutron-server",
+            enabled,
+            controller,
+            f"{NBCTL} --columns=name,enabled list Logical_Router",
+        ),
         LinkDefinition(
             "ovn_gateway_mapped",
             "ovn-controller",

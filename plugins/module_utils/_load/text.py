@@ -28,7 +28,7 @@ def summary(test: LoadTest, directory: str) -> list[str]:
         "",
         HEAD,
     ]
-    lines += [level_line(level) for level in test.levels]
+    lines += map(level_line, test.levels)
     slowest = [
         timed_line(step, f"step {step.step} {step.message or ''}")
         for step in test.steps[:SLOWEST]

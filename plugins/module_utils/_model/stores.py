@@ -195,8 +195,8 @@ class OvnDatabases:
 
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
-    traces: of the instance's packets through the logical flows. advertised: the ports of routers that
-    OVN advertises over IPv6.
+    traces: of the instance's packets through the logical flows. advertised: the ports of routers that OVN advertises
+    over IPv6. disabled_routers: those that forward nothing.
     """
 
     northbound: Optional[str]
@@ -209,6 +209,7 @@ class OvnDatabases:
     acls: Optional[tuple[Acl, ...]]
     traces: Optional[tuple[Trace, ...]] = omitted()
     advertised: Optional[tuple[str, ...]] = omitted()
+    disabled_routers: Optional[tuple[str, ...]] = omitted()
 
 
 @dataclass(frozen=True)

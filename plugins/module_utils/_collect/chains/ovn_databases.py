@@ -84,6 +84,14 @@ class AclRow:
 
 
 @dataclass(frozen=True)
+class RouterRow:
+    """A router. An empty enabled stands for yes."""
+
+    name: str
+    enabled: Any
+
+
+@dataclass(frozen=True)
 class RouterPortRow:
     """A port of a router. ipv6_ra_configs: how it is advertised over IPv6; empty if it is not."""
 
@@ -113,6 +121,7 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
         networks=host.attempt("OVN's networks", physical_networks),
         acls=host.attempt("OVN's rules", foreign_acls),
         advertised=host.attempt("OVN's advertised ports", advertised),
+        disabled_routers=host.attempt("OVN's routers", disabled_routers),
         traces=traces.read_logical(host, instance) if instance else None,
     )
 
@@ -190,6 +199,16 @@ def chassis(host: Host) -> tuple[Chassis, ...]:
             )
         )
     return tuple(found)
+
+
+def disabled_routers(host: Host) -> tuple[str, ...]:
+    """Return the ids of the routers that forward nothing."""
+    routers = table(host, NORTHBOUND, RouterRow, "list", "Logical_Router")
+    return tuple(
+        router.name.replace("neutron-", "", 1)
+        for router in routers
+        if router.enabled is False
+    )
 
 
 def advertised(host: Host) -> tuple[str, ...]:

@@ -267,10 +267,14 @@ def is_new_or_severe(check: str, before: Collection[str]) -> bool:
 
 
 def hanging_commands(host: Host) -> list[Symptom]:
-    """Return the commands to Ceph that did not end. Any of its services may be why."""
+    """Return the commands to Ceph that did not end. Any of its services may be why, but a monitor that answered."""
+    suspects = ["ceph-mon", "ceph-osd"]
+    ceph = host.facts.get("ceph") if host.facts else None
+    if ceph and ceph.get("health"):
+        suspects.remove("ceph-mon")
     symptoms: list[Symptom] = []
     for command in hung_commands(host, CEPH_COMMANDS):
-        for component in ("ceph-mon", "ceph-osd"):
+        for component in suspects:
             symptom = Symptom(
                 Code.COMMAND_HANGS,
                 component,

@@ -202,6 +202,11 @@ LINKS = {
     "ovn_tunnels": LinkText(
         "there is a tunnel to each other host", "no tunnel to {found}"
     ),
+    "ovn_gateway_enabled": LinkText(
+        "the router is enabled in OVN",
+        "the router is disabled in OVN, so it forwards no packet",
+        "the router is disabled in OVN",
+    ),
     "ovn_gateway_mapped": LinkText(
         "a gateway reaches the external networks",
         "ovn-bridge-mappings has {found}; an external network needs {expected}",

@@ -84,7 +84,7 @@ def comparison(
     earlier = sorted(history, key=lambda run: run.started)
     runs = [*map(timed_run, earlier), timed_run(record)]
     panels = [panel(name, runs) for name in COLUMNS]
-    rows = [row(run) for run in runs]
+    rows = list(map(row, runs))
     return Comparison(
         panels=panels, columns=COLUMNS, rows=rows, runs=len(earlier)
     )

@@ -47,7 +47,7 @@ def card(host: Host) -> HostCard:
         for status in CheckStatus
         if numbers[status]
     ]
-    checks = [check_row(check) for check in host.checks]
+    checks = list(map(check_row, host.checks))
     return HostCard(
         name=host.host,
         parts=", ".join(host.parts) or "none",

@@ -44,6 +44,21 @@ def test_gateways_that_hear_nothing_of_each_other_take_no_router() -> None:
 
 
 @pytest.mark.parametrize(
+    ("disabled", "wanted"),
+    [(True, LinkState.BROKEN), (False, LinkState.HOLDS), (None, LinkState.NOT_APPLICABLE)],
+    ids=["disabled", "enabled", "not read"],
+)
+def test_a_disabled_router_forwards_nothing(disabled: bool | None, wanted: LinkState) -> None:
+    record = copy.deepcopy(CUT_OFF)
+    databases = next(host["stores"]["ovn"] for host in record["hosts"] if (host["stores"] or {}).get("ovn"))
+    routers = record["instance"]["networks"][0]["routers"]
+    if disabled is not None:
+        databases["disabled_routers"] = routers if disabled else ["another"]
+    link = links_of(record)["ovn_gateway_enabled"]
+    assert (link.state, link.owner) == (wanted, "neutron-server")
+
+
+@pytest.mark.parametrize(
     ("states", "wanted"),
     [(("up", "up"), LinkState.HOLDS), (("up", "down"), LinkState.HOLDS), ((None, None), LinkState.NOT_APPLICABLE)],
     ids=["both up", "one of several", "sessions that were not read"],

@@ -363,6 +363,12 @@ def test_a_ceph_that_hangs_is_silent(command, kind, silent):
     assert {symptom.how for symptom in found} <= {"silent"}
 
 
+def test_a_monitor_that_answered_is_not_why_the_disks_hang():
+    hanging = {"what": "x", "kind": "hung", "command": "sudo -n rbd --id admin info vms/x", "reason": "w"}
+    facts = {"ceph": {"health": {"status": "HEALTH_OK", "checks": {}}}}
+    assert components(told(hosts.ceph, host("h1", unread=[hanging], facts=facts))) == ["ceph-osd"]
+
+
 # The ground
 
 CONTROLLER = (
