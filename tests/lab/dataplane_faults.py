@@ -71,6 +71,16 @@ fault(
     OTHER,
 )
 
+# Over IPv6 alone
+ECHO = "icmp6,icmp_type=128"
+OVER_IPV6 = {"network_ipv6": "slaac"}
+fault("ipv6-dropped-on-the-first-host", dropping(COMPUTE, ECHO), f"ovsdb {FIREWALL}", COMPUTE, **OVER_IPV6)
+fault("ipv6-dropped-on-the-second-host", dropping(OTHER, ECHO), f"ovsdb {FIREWALL}", OTHER, **OVER_IPV6)
+if NETWORK == "ovs":
+    # The file belongs to a root file system that several hosts share, so another file is put over it.
+    hide = done("network1", "mount --bind /etc/hostname /usr/sbin/radvd", "umount /usr/sbin/radvd")
+    fault("radvd-not-executable", hide, "neutron-l3-agent", "network1", **OVER_IPV6)
+
 # Over a network in tunnels
 TUNNELED = "tunneled"
 KIND, UDP_PORT = {"ovs": ("vxlan", 4789), "ovn": ("geneve", 6081)}.get(NETWORK, ("", 0))
