@@ -13,7 +13,7 @@ from typing import Annotated, Any, Optional
 from .codec import Count, Seconds, Text, Time, omitted, schema
 from .words import StageName, StageStatus
 
-KindName = Annotated[str, schema(pattern="^[a-z_]+$")]
+KindName = Annotated[str, schema(pattern="^[a-z][a-z0-9_]*$")]
 # Without a query, which may hold a signature
 UrlPath = Annotated[str, schema(pattern="^/[^?#]*$")]
 

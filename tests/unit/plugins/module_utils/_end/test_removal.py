@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import jsonschema
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.session import OutOfTimeError
@@ -20,6 +21,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.words 
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, shared_memory, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
+from tree import ROOT
 
 MARK = "stackproof-run-1"
 PLURALS = {
@@ -107,6 +109,12 @@ def test_every_kind_that_a_stage_makes_can_be_removed():
     interfaces = {"router_interface", "second_router_interface"}
     over_ipv6 = {f"{kind}_ipv6" for kind in interfaces}
     assert set(removal.KINDS) == {*PLURALS, *interfaces, *over_ipv6}
+
+
+@pytest.mark.parametrize("kind", removal.KINDS)
+def test_a_record_may_have_each_kind(kind):
+    schema = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
+    jsonschema.validate(kind, schema["$defs"]["resource"]["properties"]["kind"])
 
 
 def test_what_stands_in_the_way_goes_first(cloud, had, remove):
