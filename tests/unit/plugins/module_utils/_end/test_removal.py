@@ -693,7 +693,8 @@ def test_what_had_no_turn_is_left_with_what_was_in_its_way(had, remove, monkeypa
 def test_what_is_deleted_out_of_turn_is_left_with_its_own_state(had, remove):
     for kind in ("volume", "server"):
         had(kind, _after_delete=[["deleting"] * 9999])
-    assert {leftover.kind: leftover.reason for leftover in remove(timeout=0.1)} == dict.fromkeys(
+    # A machine that is busy must come to the second request before the deadline.
+    assert {leftover.kind: leftover.reason for leftover in remove(timeout=2)} == dict.fromkeys(
         ("server", "volume"), "its deletion was accepted, and it is still there, in the status deleting"
     )
 
