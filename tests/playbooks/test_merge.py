@@ -18,6 +18,7 @@ RUNS = RECORDED / "runs"
 PASSED, FAILED = "20261121-065105-bdb5f5", "20261121-065322-ce7f74"
 USUAL = {
     "cloud": "small", "sweep_id": "nightly", "values": {}, "checks": [], "excluded": [], "parallel": 4, "level": None,
+    "dataplane": False, "peers": 1,
 }  # fmt: skip
 
 
