@@ -211,19 +211,24 @@ def token_details(access: Any, region: str | None) -> AuthDetails:
 
 
 def offered_in(access: Any, region: str | None) -> tuple[str, ...]:
-    """Return the types of the services that the catalogue has an endpoint of, in the region if there is one."""
+    """Return the types of the services that others find in the catalogue, in the region if there is one."""
     catalog = access.service_catalog.catalog
     offered = {
         entry["type"]
         for entry in catalog
-        if has_endpoint(entry["endpoints"], region)
+        if is_found(entry["endpoints"], region)
     }
     return tuple(sorted(offered))
 
 
-def has_endpoint(endpoints: Endpoints, region: str | None) -> bool:
-    regions = {endpoint.get("region") for endpoint in endpoints}
-    return bool(endpoints) and (region is None or region in regions)
+def is_found(endpoints: Endpoints, region: str | None) -> bool:
+    """Return whether a service is found by users and by other services, which may each look for another interface."""
+    interfaces = {
+        endpoint["interface"]
+        for endpoint in endpoints
+        if region in (None, endpoint.get("region"))
+    }
+    return interfaces.issuperset(("public", "internal"))
 
 
 def check_catalogue(

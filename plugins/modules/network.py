@@ -241,8 +241,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
 Params = dict[str, Any]
 
 
-# What Neutron calls ICMP over IPv6
+# What Neutron calls ICMP over IPv6, and its other names
 ICMP6 = "ipv6-icmp"
+NAMES_OF_ICMP6 = (ICMP6, "icmpv6", "58")
 
 
 @dataclass(frozen=True)
@@ -539,28 +540,45 @@ def rules_of(params: Mapping[str, Any]) -> list[Params]:
     ]
 
 
-def openings_of(params: Mapping[str, Any]) -> list[Opening]:
+def openings_of(rules: Iterable[Params], has_ipv6: bool) -> list[Opening]:
     """Return what the security group is to let in, over IPv4 and, where guests have it, over IPv6."""
-    rules = rules_of(params)
-    openings = [
-        Opening("IPv4", rule["protocol"], rule["port"]) for rule in rules
+    over_ipv4: list[Opening] = []
+    over_ipv6: list[Opening] = []
+    for rule in rules:
+        protocol, port = rule["protocol"], rule["port"]
+        if protocol in NAMES_OF_ICMP6:
+            over_ipv6.append(Opening("IPv6", ICMP6, port))
+            continue
+        over_ipv4.append(Opening("IPv4", protocol, port))
+        if has_ipv6:
+            name = ICMP6 if protocol == "icmp" else protocol
+            over_ipv6.append(Opening("IPv6", name, port))
+    return list(dict.fromkeys([*over_ipv4, *over_ipv6]))
+
+
+def ipv6_of(stage: Stage[NetworkDetails], network: Any) -> str | None:
+    """Return how guests of a network are told of their IPv6 addresses, if Neutron's router tells them."""
+    if wants_ipv6(stage.params):
+        return str(stage.params["ipv6"])
+    # A network of the run's own has no other subnet, and without a second guest nobody asks.
+    if not stage.params["network"] or not stage.params["dataplane"]:
+        return None
+    subnets = stage.cloud.network.subnets(network_id=network.id)
+    modes = [
+        subnet.ipv6_address_mode
+        for subnet in subnets
+        if subnet.network_id == network.id and subnet.ipv6_ra_mode
     ]
-    if wants_ipv6(params):
-        openings += [
-            Opening("IPv6", over_ipv6(rule["protocol"]), rule["port"])
-            for rule in rules
-        ]
-    return openings
-
-
-def over_ipv6(protocol: str) -> str:
-    return ICMP6 if protocol == "icmp" else protocol
+    return next(filter(None, modes), None)
 
 
 def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     """Make a security group, and return it; nothing where a network has no use for one."""
+    ipv6 = ipv6_of(stage, network)
+    stage.details = replace(stage.details, ipv6=ipv6)
     if has_port_security(stage, network):
-        return make_security_group(stage, openings_of(stage.params))
+        wanted = openings_of(rules_of(stage.params), ipv6 is not None)
+        return make_security_group(stage, wanted)
     reason = f"the network {network.name} has no port security"
     stage.details = replace(stage.details, no_security_group=reason)
     stage.say(f"no security group is made: {reason}")

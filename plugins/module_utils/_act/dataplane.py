@@ -222,7 +222,7 @@ def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
         peer,
         doors_for(stage),
         resolving.given(stage.params["dataplane_name"]),
-        ipv6.ends_of(own, peers),
+        ipv6.ends_of(own, peers) if network.ipv6 else None,
     )
 
 
@@ -437,7 +437,8 @@ HINTS = {
     "path_shut": "Look at the rules of the security group, and at what the hosts made of them for this port.",
     "path_open": "The security group does not hold: look at the firewall of the port on the host of the target.",
     "no_ipv6": "Look whether the router advertises the subnet: radvd in its namespace, or with OVN the column"
-    " ipv6_ra_configs of its port. For DHCPv6, look at the DHCP agent or at OVN's DHCP_Options, too.",
+    " ipv6_ra_configs of its port. For DHCPv6, look at the DHCP agent or at OVN's DHCP_Options, too."
+    " If the guest made another address in the same subnet, its image does not derive addresses from the MAC (EUI-64).",
     "path6_lost": "IPv4 passes between these ports. Look at the rules of the security group for IPv6, and at neighbour"
     " discovery: ip -6 neighbour in the guest.",
     "name_unresolved": "With agents, look at the dnsmasq of the network's DHCP agent; with OVN, at the rows of DNS in"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from .._model.details import PathCheck
 from .._model.words import CheckStatus
 from . import guest
+from .options import IPV6_PREFIX
 from .showing import Line, number, other, passed, seconds_between
 
 ADDRESS, PING = "address6", "ping6"
@@ -85,16 +86,30 @@ def first_ipv6(
 
 
 def of_address(source: str, line: Line) -> PathCheck:
-    """Return whether a guest has the address of its port."""
+    """Return whether a guest has the address of its port. value: how many it has in the subnet of that."""
     wanted = in_words(guest.as_text(line.get("wanted")))
     others = in_words(guest.as_text(line.get("has")))
-    holds = bool(wanted) and wanted in others.split(" and ")
+    found = others.split(" and ") if others else []
+    holds = bool(wanted) and wanted in found
+    in_subnet = [one for one in found if wanted and is_near(one, wanted)]
     text = f"has {wanted}, which is that of its port"
     if not holds:
         text = f"has not got {wanted}, the address of its port; it has {others or 'none'}"
     return PathCheck(
-        ADDRESS, source, None, passed(holds), text, seconds_between(line)
+        ADDRESS,
+        source,
+        None,
+        passed(holds),
+        text,
+        seconds_between(line),
+        len(in_subnet),
     )
+
+
+def is_near(one: str, other: str) -> bool:
+    """Return whether two addresses are in one subnet, whose half of them guests make themselves."""
+    subnet = ipaddress.IPv6Network((other, IPV6_PREFIX), strict=False)
+    return ipaddress.IPv6Address(one) in subnet
 
 
 def in_words(digits: str | None) -> str:

@@ -20,12 +20,11 @@ from .definitions import (
 from .ovn_port import NBCTL, controller
 from .ovs_router import AGENT, has_router, router_host
 
-IPV6 = 6
-
 
 def has_ipv6(cloud: Cloud) -> bool:
-    versions = [subnet.version for subnet in cloud.network_or_empty.subnets]
-    return IPV6 in versions and cloud.router_id is not None
+    """Return whether the router of the run's network is to tell guests of their IPv6 addresses."""
+    stage = cloud.record.stage_or_skipped(StageName.NETWORK)
+    return bool(stage.details.get("ipv6")) and cloud.router_id is not None
 
 
 def has_radvd(cloud: Cloud) -> Found:

@@ -91,6 +91,8 @@ KIND_OF_STATUS = {
 # The statuses with which services refuse what a quota does not allow, and the words by which that is known
 STATUSES_OF_QUOTA = (403, 409, 413)
 QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
+# Apache's own words for a request that is too large
+TOO_LARGE = "exceeds the capacity limit"
 NO_CONNECTION = re.compile(r"Unable to establish|timed out|connect")
 # The status of an answer, as keystoneauth has it in the text of a failed discovery
 SERVER_ERROR = re.compile(r"\(HTTP 5\d\d\)")
@@ -192,7 +194,12 @@ def kind_of_discovery(text: str) -> str:
 
 
 def kind_of_status(status: int, message: str) -> str:
-    if status in STATUSES_OF_QUOTA and QUOTA.search(message):
+    is_of_server = TOO_LARGE in " ".join(message.split())
+    if (
+        status in STATUSES_OF_QUOTA
+        and QUOTA.search(message)
+        and not is_of_server
+    ):
         return "quota"
     other = "service" if status >= 500 else "invalid"
     return KIND_OF_STATUS.get(status, other)

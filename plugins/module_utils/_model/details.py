@@ -56,7 +56,7 @@ class ClockDifference:
 class AuthDetails(Details):
     """The facts about the token, without the token itself. token: its kind.
 
-    catalog: the types of the services that have an endpoint in the region.
+    catalog: the types of the services that have a public and an internal endpoint in the region.
     """
 
     user: Optional[str] = omitted()
@@ -116,6 +116,7 @@ class ImageDetails(Details):
 class NetworkDetails(Details):
     """The maker of the port, and the addresses. no_security_group: why there is none.
 
+    ipv6: how guests are told of their IPv6 addresses; only if Neutron's router tells them.
     fixed_ips, second_fixed_ips: of the ports that the run has made for its servers.
     """
 
@@ -124,6 +125,7 @@ class NetworkDetails(Details):
     fixed_ips: Optional[tuple[str, ...]] = omitted()
     second_fixed_ips: Optional[tuple[str, ...]] = omitted()
     no_security_group: Optional[str] = omitted()
+    ipv6: Optional[str] = omitted()
 
 
 # volume

@@ -37,6 +37,8 @@ MOST_NAMES = 12
 MOST_CHECKS = 20
 # In hosts: a wider table is of no use to a reader.
 MOST_IN_MATRIX = 40
+# How paths may have ended, from the worst to the best
+WORST = ("failed", "skipped", "ok")
 NUMBERED = re.compile(r"(.*?)(\d+)(\D*)", re.DOTALL)
 
 Case = ElementTree.Element
@@ -307,11 +309,11 @@ def pairs_view(targets: Sequence[Target]) -> dict[str, Any] | None:
     hosts = list(dict.fromkeys(filter(None, ends)))
     if not hosts:
         return None
-    # Each pair is checked in both directions.
-    found = {
-        frozenset((target.host, target.second_host)): paths_of(target)
-        for target in paired
-    }
+    # Each pair is checked in both directions, and may be checked several times: the worst counts.
+    found: dict[frozenset[str | None], str] = {}
+    for target in sorted(paired, key=lambda one: WORST.index(paths_of(one))):
+        pair = frozenset((target.host, target.second_host))
+        found.setdefault(pair, paths_of(target))
     rows = []
     if len(hosts) <= MOST_IN_MATRIX:
         rows = [pairs_row(host, hosts, found) for host in hosts]

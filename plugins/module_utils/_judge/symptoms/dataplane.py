@@ -120,6 +120,9 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
 
 
 def without_ipv6(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return the symptoms of a guest without its address; nothing if it made another one in the same subnet."""
+    if check.value:
+        return []
     return unanswered(
         Code.GUEST_WITHOUT_IPV6, host_of(case, check.source), ADVERTISERS
     )

@@ -177,8 +177,17 @@ def test_the_catalogue_of_a_region_has_what_has_an_endpoint_there(region, offere
     access = Access(compute=["public"], placement=["public"], dns=[])
     endpoints = {"compute": ["north", "south"], "placement": ["south"]}
     for entry in access.catalog:
-        entry["endpoints"] = [{"region": name} for name in endpoints.get(entry["type"], [])]
+        names = endpoints.get(entry["type"], [])
+        entry["endpoints"] = [
+            {"region": name, "interface": interface} for name in names for interface in ("public", "internal")
+        ]
     assert module.offered_in(access, region) == offered
+
+
+@pytest.mark.parametrize("interfaces", [["public"], ["internal", "admin"], []])
+def test_a_service_that_only_some_find_is_not_in_the_catalogue(interfaces):
+    access = Access(network=interfaces)
+    assert module.offered_in(access, None) == ()
 
 
 @pytest.mark.parametrize("name", ["block_storage", "volumev3", "block_store"])

@@ -332,6 +332,32 @@ def test_ipv6_has_a_subnet_that_a_router_advertises(go, cloud, mode):
     ]
 
 
+def test_a_rule_for_icmp_over_ipv6_is_made_once(go, cloud):
+    rules = [{"protocol": "icmp"}, {"protocol": "icmpv6"}, {"protocol": "icmp"}]
+    go("network", ipv6="slaac", rules=rules)
+    made_rules = [(rule["ethertype"], rule["protocol"]) for rule in bodies(cloud, "security_group_rule")]
+    assert made_rules == [("IPv4", "icmp"), ("IPv6", "ipv6-icmp")]
+
+
+@pytest.mark.parametrize(
+    ("modes", "ipv6"),
+    [
+        ({"ipv6_ra_mode": "slaac", "ipv6_address_mode": "slaac"}, "slaac"),
+        # A physical router tells guests of it, or nobody does.
+        ({"ipv6_ra_mode": None, "ipv6_address_mode": "slaac"}, None),
+        ({"ipv6_ra_mode": None, "ipv6_address_mode": None}, None),
+    ],
+)
+def test_ipv6_of_a_network_that_is_there_is_let_in_if_neutron_advertises_it(go, cloud, modes, ipv6):
+    network = cloud.put("networks", name="lan")
+    cloud.put("subnets", network_id=network["id"], ip_version=4)
+    cloud.put("subnets", network_id=network["id"], ip_version=6, **modes)
+    record = go("network", network="lan", dataplane=True)["record"]
+    assert record["details"].get("ipv6") == ipv6
+    versions = {rule["ethertype"] for rule in bodies(cloud, "security_group_rule")}
+    assert versions == ({"IPv4", "IPv6"} if ipv6 else {"IPv4"})
+
+
 def test_a_routed_path_has_ipv6_on_both_networks(go, cloud):
     record = go("network", dataplane=True, path="routed", ipv6="slaac")["record"]
     ids = {resource["kind"]: resource["id"] for resource in record["resources"]}

@@ -80,6 +80,11 @@ def test_another_address_than_that_of_the_port_fails(shell, addresses, others):
     assert "ping6" not in checks
 
 
+@pytest.mark.parametrize(("addresses", "in_subnet"), [(ANOTHER, 1), (GLOBAL, 1), (LINK_LOCAL, 0)])
+def test_the_addresses_in_the_subnet_of_the_port_are_counted(shell, addresses, in_subnet):
+    assert shell(addresses, ping6=ANSWERED)["address6"].value == in_subnet
+
+
 def test_packets_over_ipv6_that_nobody_answers_fail(shell):
     check = shell(GLOBAL, ping6="exit 1")["ping6"]
     assert (check.status.value, check.text) == ("failed", "0 of 3 packets over IPv6 were answered")

@@ -25,8 +25,7 @@ NETWORK_HOST = "network1"
 
 def with_ipv6(record: Json) -> Json:
     record = copy.deepcopy(record)
-    (network, *_others) = record["instance"]["networks"]
-    network["subnets"].append({**network["subnets"][0], "version": 6, "cidr": "fd57:ac9f:100f::/64"})
+    next(stage for stage in record["stages"] if stage["stage"] == "network")["details"]["ipv6"] = "slaac"
     return record
 
 

@@ -145,6 +145,12 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
         (400, '{"badRequest": {"message": ""}}', "invalid", '{"badRequest"'),
         (400, "[]", "invalid", "[]"),
         (413, '{"error": {"message": "Request is too large. Larger than x"}}', "service", "Request is too large"),
+        (
+            413,
+            "the amount of data provided in the request\nexceeds the capacity limit.",
+            "service",
+            "the amount of data",
+        ),
         (413, '{"overLimit": {"message": "VolumeSizeExceedsLimit: x"}}', "quota", "VolumeSizeExceedsLimit"),
         (400, '{"errors": []}', "invalid", '{"errors": []}'),
     ],

@@ -87,6 +87,13 @@ def test_the_pairs_of_hosts_are_a_table_that_reads_in_both_directions():
     assert (view["checked"], view["failed"], view["possible"]) == (4, 1, 6)
 
 
+@pytest.mark.parametrize("statuses", [(StageStatus.FAILED, StageStatus.OK), (StageStatus.OK, StageStatus.FAILED)])
+def test_a_pair_that_is_checked_twice_shows_the_worst(statuses):
+    view = render_module.pairs_view(paired(["c1", "c2"], list(statuses), 1))
+    assert [row["cells"] for row in view["rows"]] == [[None, "failed"], ["failed", None]]
+    assert (view["checked"], view["failed"], view["possible"]) == (1, 1, 1)
+
+
 def test_the_pairs_of_many_hosts_are_counted_only():
     hosts = HUNDRED[: render_module.MOST_IN_MATRIX + 1]
     view = render_module.pairs_view(paired(hosts, [StageStatus.OK] * len(hosts), 1))
