@@ -557,7 +557,7 @@ def openings_of(rules: Iterable[Params], has_ipv6: bool) -> list[Opening]:
 
 
 def ipv6_of(stage: Stage[NetworkDetails], network: Any) -> str | None:
-    """Return how guests of a network are told of their IPv6 addresses, if Neutron's router tells them."""
+    """Return how guests of a network get their IPv6 addresses, if a router of Neutron advertises them."""
     if wants_ipv6(stage.params):
         return str(stage.params["ipv6"])
     # A network of the run's own has no other subnet, and without a second guest nobody asks.

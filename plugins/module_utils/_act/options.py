@@ -37,7 +37,7 @@ IPV6_MODES = ["none", "slaac", "dhcpv6-stateless", "dhcpv6-stateful"]
 IPV6_PREFIX = 64
 # A range needs addresses for its router, for DHCP, for the metadata, and for the guest.
 LONGEST_PREFIX = 29
-# Nobody checks so many pairs; a larger number is a mistake.
+# A larger number is a mistake.
 MOST_PEERS = 10000
 # It stands in a script of the guests.
 HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")

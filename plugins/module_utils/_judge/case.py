@@ -30,6 +30,14 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 DEADLINE = "deadline"
 
 
+def details_of(stage: Stage, kind: type[Known]) -> Known | None:
+    """Return the details of a stage; None for a record of others that has them otherwise."""
+    try:
+        return codec.from_json(kind, stage.details)
+    except codec.MalformedError:
+        return None
+
+
 @dataclass(frozen=True)
 class Case:
     """A stage of a run that failed, with the numbers by which it is judged."""
@@ -114,22 +122,16 @@ class Case:
 
     def details(self, kind: type[Known]) -> Known | None:
         """Return the details of the failed stage; None for a record of others that has them otherwise."""
-        try:
-            return codec.from_json(kind, self.stage.details)
-        except codec.MalformedError:
-            return None
+        return details_of(self.stage, kind)
 
     @cached_property
     def catalog(self) -> frozenset[str] | None:
         """Return the components that the catalog has an endpoint of; None if the run does not know."""
         auth = self.record.stage_or_skipped(StageName.AUTH)
-        try:
-            offered = codec.from_json(AuthDetails, auth.details).catalog
-        except codec.MalformedError:
+        details = details_of(auth, AuthDetails)
+        if details is None or details.catalog is None:
             return None
-        if offered is None:
-            return None
-        return frozenset(APIS[kind] for kind in offered if kind in APIS)
+        return frozenset(filter(None, map(APIS.get, details.catalog)))
 
     def units(
         self, component: str, host: str | None = None

@@ -116,7 +116,7 @@ class ImageDetails(Details):
 class NetworkDetails(Details):
     """The maker of the port, and the addresses. no_security_group: why there is none.
 
-    ipv6: how guests are told of their IPv6 addresses; only if Neutron's router tells them.
+    ipv6: how guests get their IPv6 addresses (slaac, or one of DHCPv6); only if a router of Neutron advertises them.
     fixed_ips, second_fixed_ips: of the ports that the run has made for its servers.
     """
 

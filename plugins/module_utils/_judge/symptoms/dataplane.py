@@ -77,10 +77,18 @@ def on_the_way(
 
 def shut(case: Case, check: PathCheck) -> list[Symptom]:
     """Return the symptoms of a port that is shut though the security group opens it."""
+    port = int(check.value or 0)
+    return stopped_by_firewalls(case, check, Code.PATH_SHUT, port)
+
+
+def stopped_by_firewalls(
+    case: Case, check: PathCheck, code: Code, port: int | None = None
+) -> list[Symptom]:
+    """Return a symptom for each firewall that may stop packets before the guest that they are for."""
     here, there = host_of(case, check.source), host_of(case, check.target)
     return [
         Symptom(
-            Code.PATH_SHUT,
+            code,
             INSTANCE,
             host=here,
             how=How.SILENT,
@@ -88,7 +96,7 @@ def shut(case: Case, check: PathCheck) -> list[Symptom]:
             peer_host=there,
             own=True,
             certain=False,
-            port=int(check.value or 0),
+            port=port,
         )
         for firewall in FIREWALLS
     ]
@@ -130,20 +138,7 @@ def without_ipv6(case: Case, check: PathCheck) -> list[Symptom]:
 
 def lost_over_ipv6(case: Case, check: PathCheck) -> list[Symptom]:
     """Return the symptoms of packets that are lost over IPv6 and not over IPv4, which goes the same way."""
-    here, there = host_of(case, check.source), host_of(case, check.target)
-    return [
-        Symptom(
-            Code.PATH_LOST_OVER_IPV6,
-            INSTANCE,
-            host=here,
-            how=How.SILENT,
-            peer=firewall,
-            peer_host=there,
-            own=True,
-            certain=False,
-        )
-        for firewall in FIREWALLS
-    ]
+    return stopped_by_firewalls(case, check, Code.PATH_LOST_OVER_IPV6)
 
 
 def of_nobody(_case: Case, _check: PathCheck) -> list[Symptom]:
