@@ -202,6 +202,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.words 
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record.clock import (
     Stopwatch,
+    now,
+    seconds_of,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
     DeadlinePassed,
@@ -282,11 +284,16 @@ def travel(
     )
     legs = stage.details.legs
     stage.details = replace(stage.details, legs=(*legs, leg))
+    started = seconds_of(now())
     try:
         OPERATIONS[operation](server)
     finally:
         leg = replace(
-            leg, request_id=server.request_id, seconds=watch.seconds()
+            leg,
+            request_id=server.request_id,
+            actions=tuple(server.actions),
+            started=started,
+            seconds=watch.seconds(),
         )
         stage.details = replace(
             stage.details, legs=(*legs, leg), request_id=server.request_id

@@ -15,7 +15,7 @@ from typing import Any
 from .._cloud import servers
 from .._cloud.connection import answer_of
 from .._cloud.failures import failed_operation
-from .._model.details import BootDetails, JourneyDetails
+from .._model.details import BootDetails, JourneyDetails, ServerAction
 from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
@@ -29,6 +29,13 @@ LIVE_SINCE = "2.30"
 # Since this version the answer has the id of a new image.
 SNAPSHOT_SINCE = "2.45"
 
+# Some requests have another name than the action has in Nova's list of what was done with a server.
+RECORDED_AS = {
+    "os-migrateLive": "live-migration",
+    "os-start": "start",
+    "os-stop": "stop",
+}
+
 JsonObject = dict[str, Any]
 
 
@@ -40,15 +47,20 @@ class Traveller:
         self.id = server.id
         self.name = server.name or server.id
         self.nova = stage.cloud.compute
-        # The id of Nova's request for the last action
-        self.request_id: str | None = None
+        # What was requested of Nova in the operation
+        self.actions: list[ServerAction] = []
         # The server as it was before the operation
         self.before: JsonObject = {}
 
     def begin(self) -> None:
         """Look at the server before an operation."""
-        self.request_id = None
+        self.actions = []
         self.before = servers.read(self.nova, self.id)
+
+    @property
+    def request_id(self) -> str | None:
+        """Return the id of Nova's request for the last action."""
+        return self.actions[-1].request_id if self.actions else None
 
     def act(self, action: str, body: Any = None, **options: Any) -> Any:
         """Ask Nova for an action, and return its answer."""
@@ -56,8 +68,10 @@ class Traveller:
         answer = self.nova.post(
             f"/servers/{self.id}/action", json={action: body}, **options
         )
-        # The action is known by it, also if it fails later.
-        self.request_id = answer.headers.get("x-openstack-request-id")
+        # The action is known by its request, also if it fails later.
+        request_id = answer.headers.get("x-openstack-request-id")
+        recorded_as = RECORDED_AS.get(action, action)
+        self.actions.append(ServerAction(recorded_as, request_id))
         return answer_of(answer)
 
     def wait(self, *statuses: str) -> JsonObject:

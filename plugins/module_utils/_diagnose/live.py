@@ -239,7 +239,7 @@ def error_of_lost(
 def recorded_of_action(
     found: ServerOperation, action: Action, began: float, asked: float
 ) -> Recorded:
-    """Return what is recorded of an action on a server that was made before. No flow follows it."""
+    """Return what is recorded of an action on a server that was made before."""
     server = found.server
     ended = None
     error = unfinished(found, action, asked - began)

@@ -258,17 +258,17 @@ def step_of(cause: Cause | None, case: Case) -> Step | None:
 
 
 def is_responsible(component: str, step: Step) -> bool:
-    return component in stands_for(step.responsible or step.source)
+    return component in stands_for(step.doer)
 
 
 def takes_part(component: str, step: Step) -> bool:
-    return component in stands_for(step.target) or component in carriers_of(
+    return component in stands_for(step.taker) or component in carriers_of(
         step.kind
     )
 
 
 def is_needed(component: str, step: Step) -> bool:
-    return component in depends_on(step.responsible or step.source)
+    return component in depends_on(step.doer)
 
 
 def connection_of(cause: Cause) -> Connection | None:

@@ -170,8 +170,8 @@ def goals_of(case: Case, step: Step | None) -> list[str]:
     """Return the components that have to do with the missing step, or with the last request of the stage."""
     if step is not None:
         names = [
-            *stands_for(step.responsible or step.source),
-            *stands_for(step.target),
+            *stands_for(step.doer),
+            *stands_for(step.taker),
             *carriers_of(step.kind),
         ]
         return list(dict.fromkeys(names))

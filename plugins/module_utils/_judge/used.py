@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .._components.tables import entry_of, stands_for
+from .._model.flow import component_of
 from .._model.symptom import Code, Symptom
 from .._model.words import StageName, StageStatus, StepStatus
 from .case import Case
@@ -64,6 +65,6 @@ def parts_of_flow(case: Case) -> set[str]:
     names: set[str] = set()
     for step in case.steps:
         if step.status is not StepStatus.SKIPPED:
-            names.update(stands_for(step.source))
-            names.update(stands_for(step.target))
+            names.update(stands_for(component_of(step.source)))
+            names.update(stands_for(step.taker))
     return names

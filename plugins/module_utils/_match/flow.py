@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 try:
@@ -214,10 +215,14 @@ def check_steps(path: str, flow: Json, ids: set[str]) -> None:
 
 def check_phases(path: str, phases: dict[str, Json]) -> None:
     for name, meaning in phases.items():
-        if set(meaning) - {"stage", "repeats"}:
+        unknown = unknown_keys(meaning, flow_types.PHASE)
+        if unknown:
             raise FlowError(
-                path, f"the phase {name} has keys other than stage and repeats"
+                path,
+                f"the phase {name} has {', '.join(unknown)}, which is not known",
             )
+        if meaning.get("when"):
+            check_expression(path, f"the phase {name}", meaning["when"])
 
 
 def check_part(path: str, part: Json, ids: set[str]) -> None:
@@ -387,22 +392,27 @@ def rules_in(step: Json) -> Iterator[Json]:
 def flow_of(data: Json) -> Flow:
     """Return a flow from its checked data. A value that is null is as good as none."""
     given = {name: value for name, value in data.items() if value is not None}
+    phases = {
+        name: phase_of(phase)
+        for name, phase in given.get("phases", {}).items()
+    }
     return Flow(
         name=given["name"],
         title=given["title"],
         lifelines=tuple(given["lifelines"]),
-        steps=tuple(step_of(step) for step in given["steps"]),
+        steps=tuple(
+            under(phases.get(step.get("phase")), step_of(step))
+            for step in given["steps"]
+        ),
         stage=made(StageName, given.get("stage")),
         judged=given.get("judged", False),
         shown_as=made(View, given.get("shown_as")),
         shown_when=given.get("shown_when"),
         counted=given.get("counted"),
         exclusive=given.get("exclusive", False),
-        phases={
-            name: phase_of(phase)
-            for name, phase in given.get("phases", {}).items()
-        },
+        phases=phases,
         parts=tuple(part_of(part) for part in given.get("parts", ())),
+        actions=tuple(given.get("actions", ())),
         others=tuple(
             Explanation(rule["where"], rule["reason"])
             for rule in given.get("others", ())
@@ -418,7 +428,22 @@ def made(kind: Callable[[Any], T], value: Any) -> T | None:
 
 
 def phase_of(data: Json) -> Phase:
-    return Phase(made(StageName, data.get("stage")), bool(data.get("repeats")))
+    return Phase(
+        made(StageName, data.get("stage")),
+        bool(data.get("repeats")),
+        data.get("when"),
+        data.get("unless"),
+        data.get("instead"),
+    )
+
+
+def under(phase: Phase | None, step: StepDefinition) -> StepDefinition:
+    """Return a step with the condition of its phase, if it has none of its own."""
+    if phase is None or phase.when is None or step.when is not None:
+        return step
+    return replace(
+        step, when=phase.when, unless=phase.unless, instead=phase.instead
+    )
 
 
 def part_of(data: Json) -> Part:

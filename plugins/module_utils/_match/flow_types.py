@@ -133,10 +133,17 @@ FLOW = {
         )
     ),
     "parts": list_of(is_dictionary, "dictionaries"),
+    "actions": list_of(is_text, "names of actions"),
     "others": list_of(is_dictionary, "rules"),
     "steps": Kind("a list of steps", lambda value: isinstance(value, list)),
 }
-PHASE = {"stage": optional(STAGE), "repeats": optional(FLAG)}
+PHASE = {
+    "stage": optional(STAGE),
+    "repeats": optional(FLAG),
+    "when": optional(TEXT),
+    "unless": optional(TEXT),
+    "instead": optional(TEXT),
+}
 PART = {
     "name": TEXT,
     "text": TEXT,

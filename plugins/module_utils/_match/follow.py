@@ -24,6 +24,7 @@ from .._model.record import Record
 from .._model.words import StageName
 from .._record.clock import now, seconds_of
 from .._record.ids import keys_of
+from . import legs
 from .events import Reads, of_run
 from .expressions import search
 from .matcher import Matcher
@@ -48,7 +49,7 @@ FIELDS = sorted(
 
 def wanted(record: Record, flows: Sequence[Flow]) -> dict[str, Any]:
     """Return all that is looked for on the hosts, with times by the control node's clock."""
-    own_flows = flows_of(record, flows)
+    own_flows = all_flows_of(record, flows)
     by_sources: dict[str, Any] = {}
     for source in SOURCES.values():
         by_sources.update(source.wanted(record))
@@ -87,14 +88,22 @@ def end_of_logs(record: Record) -> float:
 
 
 def flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
-    """Return the flows of a run, or those of its removal. All of a run are about how something is made."""
+    """Return the flows of a run, or those of its removal; of an action that was asked about, those of that action."""
     if record.operation and record.operation.action != CREATED:
-        return []
+        return legs.flows_asked_about(record.operation, flows)
     return [
         flow
         for flow in flows
-        if (flow.stage is StageName.REMOVAL) == record.is_removal
+        if not flow.actions
+        and (flow.stage is StageName.REMOVAL) == record.is_removal
     ]
+
+
+def all_flows_of(record: Record, flows: Iterable[Flow]) -> list[Flow]:
+    """Return the flows of a run and of the operations on its server."""
+    known = list(flows)
+    done = legs.followed_legs(record, known)
+    return [*flows_of(record, known), *(leg.flow for leg in done)]
 
 
 def scope_of(record: Record, events: Sequence[Event], reads: Reads) -> Scope:
@@ -172,10 +181,13 @@ def steps_by(
     scope_of: ScopeOf = scope_of,
 ) -> list[FollowedFlow]:
     """Return the flows with what became of their steps, by events that are known."""
-    return followed(
-        flows_of(record, flows),
-        Matcher(events, scope_of(record, events, reads)),
-    )
+    known = list(flows)
+    scope = scope_of(record, events, reads)
+    results = followed(flows_of(record, known), Matcher(events, scope))
+    for leg in legs.followed_legs(record, known):
+        matcher = Matcher(leg.events(events), leg.scope(scope))
+        results.append(follow_one(leg.flow, matcher))
+    return results
 
 
 def logs_in(reads: Reads) -> list[ReadLog]:

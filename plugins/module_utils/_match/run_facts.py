@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._collect.sources.api import WHOLE_SECOND
+from .._model.operation import CREATED
 from .._model.record import Instance, OtherBoot, Record
 from .._model.stage import Call
 from .._model.words import StageName, StageStatus
@@ -41,6 +42,7 @@ NO_FACTS: Mapping[str, Any] = {
     "network": None,
     "created": [],
     "removed": [],
+    "actions": [],
 }
 
 
@@ -49,10 +51,15 @@ def names_of(record: Record) -> dict[str, str]:
     names = {
         "server": server_of(record),
         **(instance_names(record.instance) if record.instance else {}),
-        "host": host_of(record),
+        "host": host_of(record) if is_made(record) else None,
         "user": record.stage_or_skipped(StageName.AUTH).details.get("user"),
     }
     return {kind: name for kind, name in names.items() if name}
+
+
+def is_made(record: Record) -> bool:
+    """Return whether the server is being made. What is done with it later may have steps on two hosts."""
+    return record.operation is None or record.operation.action == CREATED
 
 
 def instance_names(instance: Instance) -> dict[str, str | None]:
@@ -83,6 +90,7 @@ def facts_of(record: Record) -> dict[str, Any]:
         "network": back_end_of(record),
         "created": created_in(record),
         "removed": removed_in(record),
+        "actions": [record.operation.action] if record.operation else [],
     }
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Optional
 
-from .codec import Seconds, omitted
+from .codec import Seconds, Time, omitted
 from .words import AttemptStatus, CheckStatus, StageStatus
 
 
@@ -323,16 +323,27 @@ class DataplaneDetails(Details):
 
 
 @dataclass(frozen=True)
+class ServerAction:
+    """A request to Nova to do something with a server. action: as Nova's list of actions calls it."""
+
+    action: str
+    request_id: Optional[str] = omitted()
+
+
+@dataclass(frozen=True)
 class Leg:
     """An operation on the first server after its boot.
 
-    seconds: until the server was as it should be. host_before, host_after: known to administrators; moved: whether the
-    hash of the host has changed. lost: packets of the second guest that were not answered. outage_s: for how long.
+    actions: what was requested for it, in this order. started: when it began. seconds: until the server was as it
+    should be. host_before, host_after: known to administrators; moved: whether the hash of the host has changed. lost:
+    packets of the second guest that were not answered. outage_s: for how long.
     """
 
     operation: str
     status: StageStatus
     request_id: Optional[str] = omitted()
+    actions: tuple[ServerAction, ...] = omitted(())
+    started: Optional[Time] = omitted()
     seconds: Optional[Seconds] = omitted()
     host_before: Optional[str] = omitted()
     host_after: Optional[str] = omitted()

@@ -84,6 +84,21 @@ class Step:
     def end(self) -> Optional[float]:
         return self.at if self.until is None else self.until
 
+    @property
+    def doer(self) -> str:
+        """Return the component that is responsible for it."""
+        return component_of(self.responsible or self.source)
+
+    @property
+    def taker(self) -> str:
+        """Return the component that it reaches."""
+        return component_of(self.target)
+
+
+def component_of(lifeline: str) -> str:
+    """Return the component of a lifeline. A flow may have one on two hosts, such as `nova-compute (source)`."""
+    return lifeline.partition(" (")[0]
+
 
 @dataclass(frozen=True)
 class Coverage:

@@ -84,10 +84,13 @@ class StepDefinition:
 
 @dataclass(frozen=True)
 class Phase:
-    """What the steps of a phase have in common."""
+    """What the steps of a phase have in common. when, unless, instead: for its steps without a `when` of their own."""
 
     stage: Optional[StageName] = None
     repeats: bool = False
+    when: Optional[str] = None
+    unless: Optional[str] = None
+    instead: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,7 @@ class Flow:
     counted: an expression that says which steps the coverage counts; without it all count.
     exclusive: whether each event shows one step only, in their order.
     shown_when: an expression on the facts of a run, by which a page shows it.
+    actions: what Nova may be asked to do with a server that it already has; the flow is of such an operation.
     """
 
     name: str
@@ -120,6 +124,7 @@ class Flow:
     exclusive: bool = False
     phases: Mapping[str, Phase] = field(default_factory=dict)
     parts: tuple[Part, ...] = ()
+    actions: tuple[str, ...] = ()
     others: tuple[Explanation, ...] = ()
     base: Optional[Flow] = None
     extends: Optional[str] = None

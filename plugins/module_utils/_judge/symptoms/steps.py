@@ -59,15 +59,12 @@ def workers(case: Case) -> list[Symptom]:
 
 def responsible_for(step: Step, done: set[str]) -> str | None:
     """Return the component that is responsible for a step; its receiver, if that component did its part."""
-    responsible = step.responsible or step.source
-    if responsible in done:
-        return receiver_of(step, done)
-    return responsible
+    return receiver_of(step, done) if step.doer in done else step.doer
 
 
 def receiver_of(step: Step, done: set[str]) -> str | None:
     """Return the component that was to take a step, unless it did its part."""
-    return None if step.target in done else step.target
+    return None if step.taker in done else step.taker
 
 
 def is_proof(case: Case) -> bool:

@@ -71,6 +71,22 @@ def test_an_operation_leaves_the_server_as_it_should_be(go, cloud, operation):
     assert {server["status"] for server in cloud.all("servers")} == {"ACTIVE"}
 
 
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize(
+    ("operation", "actions"),
+    [
+        ("live_migrate", ["live-migration"]),
+        ("resize_revert", ["resize", "revertResize"]),
+        ("stop", ["stop", "start"]),
+        ("extend_volume", []),
+    ],
+)
+def test_what_was_requested_is_kept_as_nova_calls_it(go, operation, actions):
+    (leg,) = go("journey", journey=[operation])["record"]["details"]["legs"]
+    assert [action["action"] for action in leg.get("actions", [])] == actions
+    assert leg["started"].endswith("+00:00")
+
+
 @pytest.mark.usefixtures("two")
 def test_lost_packets_are_an_outage(go, watcher):
     watcher["lost"] = [0, 0, 7, 3]

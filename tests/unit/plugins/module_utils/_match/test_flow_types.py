@@ -67,7 +67,11 @@ FLOW = {
     "shown_when": "network == 'agents'",
     "counted": "numbers.table",
     "exclusive": True,
-    "phases": {"request": {"stage": "boot", "repeats": True}},
+    "phases": {
+        "request": {"stage": "boot", "repeats": True},
+        "late": {"when": "volumes", "unless": "the run has no volume", "instead": "the cloud has another way"},
+    },
+    "actions": ["resize"],
     "parts": [
         {"name": "a", "text": "the whole", "starts": ["1"], "ends": ["2"]},
         {"name": "b", "text": "the half", "starts": ["1"], "ends_first": ["2"]},
