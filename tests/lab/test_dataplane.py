@@ -151,24 +151,6 @@ def lab(lab_hosts):
     return Lab(lab_hosts)
 
 
-# A soft reboot, a suspension and a snapshot give the guest a new device of the same name. Open vSwitch without its
-# kernel module takes it for the old one: no packet reaches the guest any more.
-JOURNEY = ["live_migrate", "resize", "migrate", "resize_revert", "rebuild", "hard_reboot", "stop", "pause", "shelve"]
-
-
-@pytest.mark.soak
-def test_a_server_survives_what_is_done_with_it(runs):
-    given = {"cloud": "lab-admin", "image": "probe", "volume": "none", "dataplane": True, "journey": JOURNEY}
-    outcome = verify(runs, "-i", str(INVENTORY), **given, journey_timeout=900)
-    assert_passed(outcome)
-    legs = {leg["operation"]: leg for leg in legs_of(outcome)}
-    assert list(legs) == JOURNEY
-    for operation in JOURNEY:
-        assert_followed(outcome, operation)
-    assert {name for name, leg in legs.items() if leg["moved"]} >= {"live_migrate", "migrate"}
-    assert legs["live_migrate"]["outage_s"] < legs["migrate"]["outage_s"]
-
-
 @pytest.mark.soak
 def test_ten_runs_in_a_row_pass(runs):
     for _turn in range(IN_A_ROW):

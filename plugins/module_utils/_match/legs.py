@@ -108,10 +108,8 @@ def flow_of(leg: Leg, flows: Iterable[Flow]) -> Flow | None:
 
 
 def named_after(leg: Leg, flow: Flow) -> Flow:
-    if flow.name == leg.operation:
-        return flow
     words = leg.operation.replace("_", " ")
-    title = f"{flow.title} ({words})"
+    title = f"{flow.title} ({words})" if len(flow.actions) > 1 else flow.title
     return replace(flow, name=leg.operation, title=title)
 
 

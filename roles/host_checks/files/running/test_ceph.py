@@ -57,7 +57,14 @@ def images(sources, ceph, here):
     return [by_source[source] for source in sources]
 
 
-def test_parent(images, instance, not_applicable):
+@pytest.fixture
+def operations(record):
+    """The names of what was done with the server after its boot."""
+    stages = record.get("stages") or ()
+    return [leg["operation"] for stage in stages for leg in stage["details"].get("legs") or ()]
+
+
+def test_parent(images, instance, operations, not_applicable):
     """The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies."""
     url = (instance["image"] or {}).get("direct_url") or ""
     if not instance["image"]:
@@ -66,6 +73,8 @@ def test_parent(images, instance, not_applicable):
         not_applicable("Glance shows no place of the image in Ceph, so it was copied")
     if instance["image"].get("disk_format") not in (None, "raw"):
         not_applicable(f"the image is {instance['image']['disk_format']}, so Nova has converted it to one of its own")
+    if "shelve" in operations:
+        not_applicable("the server was shelved, so its disk was made again, from another image")
     _fsid, pool, parent, snapshot = url.removeprefix("rbd://").split("/")
     root = next((image for image in images if image["name"].endswith("_disk")), None)
     if root is None:
