@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .component import Component, Project
+from .component import Component, Port, Project
 
 PROJECTS = (
     Project(
@@ -18,6 +18,8 @@ PROJECTS = (
                 "libvirt",
                 depends_on=("ceph-mon", "ceph-osd", "ovsdb"),
                 is_beside_instance=True,
+                # Where libvirt of another host asks during a live migration: in the clear, and with TLS
+                ports=(Port(16509), Port(16514, encrypted=True)),
                 carries=("libvirt",),
                 mentioned_as=("libvirt", r"\bvirsh\b", "qemu", "hypervisor"),
                 libraries=("libvirt",),

@@ -92,10 +92,14 @@ class Case:
 
     def is_far(self, host: str) -> bool:
         """Return whether a compute host has none of the run's servers, so that its wires carry nothing of them."""
-        return self.instance_host is not None and host not in (
-            self.instance_host,
-            self.second_host,
-        )
+        if self.instance_host is None or self.may_move:
+            return False
+        return host not in (self.instance_host, self.second_host)
+
+    @property
+    def may_move(self) -> bool:
+        """Return whether an operation has failed, which may have been on its way to any compute host."""
+        return self.stage.stage is StageName.JOURNEY
 
     @cached_property
     def back_end(self) -> str | None:
@@ -111,6 +115,16 @@ class Case:
     def addresses(self) -> dict[str, str]:
         """Return the host that has each address."""
         return self.record.hosts_by_address
+
+    def host_at(self, place: str | None) -> str | None:
+        """Return the host that has an address or a name, as a line of a log has it."""
+        return self.addresses.get(place or "") or self.names.get(place or "")
+
+    def place_of(self, component: str, host: str | None) -> str | None:
+        """Return a host that was named for a component; None if the component is on other hosts and not on that one."""
+        if self.units(component) and not self.units(component, host):
+            return None
+        return host
 
     @cached_property
     def services(self) -> list[tuple[Host, Service]]:
@@ -164,7 +178,8 @@ class Case:
         if not own:
             return []
         alike = [other for other, theirs in groups.items() if theirs == own]
-        return [other for other in alike if other != name]
+        alike.remove(name or "")
+        return alike
 
     def was_idle(self, host: str, service: Service) -> bool:
         """Return whether a service was in the same state while all worked."""

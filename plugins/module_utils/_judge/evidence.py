@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from itertools import filterfalse
 
 from .._model.finding import Cause
 from .._model.how import How
@@ -65,7 +66,7 @@ def evidence(cause: Cause, weights: Weights) -> tuple[Symptom, ...]:
     facts = [
         symptom for symptom in listed if is_fact(symptom, changed, weights)
     ]
-    telling = [symptom for symptom in facts if not is_bare_error(symptom)]
+    telling = list(filterfalse(is_bare_error, facts))
     chosen = telling or facts or listed
     return tuple(chosen[: weights.evidence])
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from .._collect.api import refused
 from .._model.capacity import Capacity
-from .._model.details import BootDetails, VolumeDetails
+from .._model.details import BootDetails, JourneyDetails, VolumeDetails
 from .._model.record import FilterResult, Instance, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
@@ -76,7 +76,7 @@ def unmet(case: Case) -> Explanation | None:
     if not refusals:
         return None
     filters = filters_of(case)
-    explanation = explain(case.record.capacity or Capacity(), filters)
+    explanation = explain(capacity_of(case), filters)
     reason = explanation.reason
     if reason is None:
         return None
@@ -89,7 +89,7 @@ def unmet(case: Case) -> Explanation | None:
 def explained(case: Case, error: Failure) -> Explanation | None:
     """Return what is known of a request that the cloud did not satisfy; None if the stage failed at something else."""
     sought = refused.sought_in(error)
-    capacity = case.record.capacity or Capacity()
+    capacity = capacity_of(case)
     if sought == Sought.HOST:
         return explain(capacity, filters_of(case))
     if sought == Sought.BACKEND:
@@ -108,6 +108,27 @@ def explained(case: Case, error: Failure) -> Explanation | None:
         return Explanation(
             Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity)
         )
+    return None
+
+
+def capacity_of(case: Case) -> Capacity:
+    """Return what the cloud has for what was asked for: of a server that was to move, what other hosts have."""
+    capacity = case.record.capacity or Capacity()
+    host = host_to_leave(case)
+    if host is None or capacity.compute is None:
+        return capacity
+    compute = capacity.compute.without(host)
+    return replace(capacity, compute=compute) if compute.hosts else capacity
+
+
+def host_to_leave(case: Case) -> str | None:
+    """Return the host of a server that the failed operation was to move to another one."""
+    details = case.details(JourneyDetails)
+    if details is None:
+        return None
+    for leg in details.legs[-1:]:
+        if leg.is_move:
+            return leg.host_before
     return None
 
 

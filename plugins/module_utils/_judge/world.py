@@ -53,6 +53,7 @@ class World:
     def __init__(self, case: Case, symptoms: Sequence[Symptom]) -> None:
         self.weights = case.weights
         self.host = case.instance_host
+        self.may_move = case.may_move
         self.places = places_of(case)
         self.not_here = missing_with(case.back_end)
         self.running_for = running_for(symptoms)
@@ -187,6 +188,7 @@ class World:
             is_beside_instance(component)
             and self.host is not None
             and beside_others
+            and not self.may_move
         )
 
     def nodes_of(
@@ -302,7 +304,7 @@ def places_of(case: Case) -> dict[str, set[str]]:
 
 
 def host_of_peer(symptom: Symptom) -> str | None:
-    """Return the host of a peer: its own, for one that each host has for itself."""
-    return (
-        symptom.host if is_beside_instance(symptom.peer) else symptom.peer_host
-    )
+    """Return the host of a peer: where no other one is named, its own for one that each host has for itself."""
+    if symptom.peer_host is None and is_beside_instance(symptom.peer):
+        return symptom.host
+    return symptom.peer_host

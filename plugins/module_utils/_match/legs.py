@@ -41,12 +41,11 @@ class FollowedLeg:
         ]
 
     def scope(self, scope: Scope) -> Scope:
-        actions = [action.action for action in self.leg.actions]
         return replace(
             on_any_host(scope),
             began=self.began,
             ended=min(scope.ended, self.until),
-            facts={**scope.facts, "actions": actions},
+            facts={**scope.facts, "actions": self.leg.requested},
         )
 
 
@@ -100,9 +99,11 @@ def legs_of(record: Record) -> tuple[Leg, ...]:
 
 def flow_of(leg: Leg, flows: Iterable[Flow]) -> Flow | None:
     """Return the flow that an operation follows, under the operation's name: several may follow one flow."""
-    requested = [action.action for action in leg.actions[:1]]
+    if not leg.actions:
+        return None
+    first = leg.actions[0].action
     for flow in flows:
-        if set(requested).intersection(flow.actions):
+        if first in flow.actions:
             return named_after(leg, flow)
     return None
 

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from .codec import omitted
@@ -193,6 +193,11 @@ class Candidates:
     without: Optional[Constraint] = None
     name: Optional[str] = None
 
+    def but(self, names: set[str]) -> Candidates:
+        """Return the same but for some hosts."""
+        hosts = tuple(host for host in self.hosts if host not in names)
+        return replace(self, hosts=hosts)
+
 
 # Stands for an answer that nobody asked for
 NOT_ASKED = Candidates(hosts=(), is_whole=False)
@@ -214,6 +219,18 @@ class ComputeCapacity:
     candidates: tuple[Candidates, ...] = ()
     holders: Mapping[str, int] = field(default_factory=dict)
     shared: tuple[Provider, ...] = omitted(())
+
+    def without(self, name: str) -> ComputeCapacity:
+        """Return the same without a host."""
+        hosts: list[ComputeHost] = []
+        names = {name}
+        for host in self.hosts or ():
+            if host.host != name:
+                hosts.append(host)
+            elif host.hypervisor:
+                names.add(host.hypervisor)
+        candidates = [offered.but(names) for offered in self.candidates]
+        return replace(self, hosts=tuple(hosts), candidates=tuple(candidates))
 
     @property
     def scope(self) -> list[ComputeHost]:

@@ -322,6 +322,10 @@ class DataplaneDetails(Details):
 # journey
 
 
+# Nova looks for another host for these. For a resize it takes the same one only if its settings say so.
+MOVES = ("live-migration", "migrate", "resize")
+
+
 @dataclass(frozen=True)
 class ServerAction:
     """A request to Nova to do something with a server. action: as Nova's list of actions calls it."""
@@ -350,6 +354,16 @@ class Leg:
     moved: Optional[bool] = omitted()
     lost: Optional[int] = omitted()
     outage_s: Optional[Seconds] = omitted()
+
+    @property
+    def requested(self) -> list[str]:
+        """Return the names of its actions."""
+        return [action.action for action in self.actions]
+
+    @property
+    def is_move(self) -> bool:
+        """Return whether Nova looked for another host."""
+        return not set(self.requested).isdisjoint(MOVES)
 
 
 @dataclass(frozen=True)

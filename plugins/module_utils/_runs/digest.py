@@ -71,9 +71,10 @@ def durations(steps: Sequence[Step]) -> Iterator[tuple[Step, float]]:
     for step in steps:
         if step.id not in ends:
             continue
-        before = [ends[name] for name in step.follows if name in ends]
+        before = set(step.follows).intersection(ends)
         if before:
-            seconds = ends[step.id] - max(before)
+            last = max(map(ends.__getitem__, before))
+            seconds = ends[step.id] - last
             yield step, rounded(max(0.0, seconds))
 
 

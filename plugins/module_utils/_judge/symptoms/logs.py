@@ -155,7 +155,6 @@ def symptoms_of(
         component,
         host=error.host,
         how=How.of(error.how),
-        peer_host=case.addresses.get(error.peer_address or ""),
         own=error.own,
         certain=len(peers) <= 1,
         share=rank_of(error, is_first, case.weights)
@@ -167,7 +166,11 @@ def symptoms_of(
     )
     if not peers:
         return [replace(base, logger=error.logger)]
-    return [replace(base, peer=peer) for peer in peers]
+    place = case.host_at(error.peer_address)
+    return [
+        replace(base, peer=peer, peer_host=case.place_of(peer, place))
+        for peer in peers
+    ]
 
 
 def holders_of_endpoint(peers: list[str], case: Case) -> list[str]:

@@ -53,3 +53,15 @@ def test_removal_is_judged_as_the_only_stage_that_asked_for_anything():
     assert alone.failed_stage.stage == "removal"
     assert [stage.calls for stage in alone.stages] == [(), ()]
     assert alone.started == record.removal.started
+
+
+def test_a_place_that_a_line_names_is_a_host_that_has_the_component():
+    libvirt = {"component": "libvirt", "unit": "libvirtd.service", "state": "running"}
+    with_libvirt = as_json.host("compute2", facts={"services": [libvirt], "names": ["compute2.lab"]})
+    without = as_json.host("storage1", facts={"names": ["storage1"]})
+    case = case_of(stage=a_stage("journey"), hosts=[with_libvirt, without])
+    assert case.place_of("libvirt", case.host_at("compute2.lab")) == "compute2"
+    assert case.place_of("libvirt", case.host_at("storage1")) is None
+    assert case.place_of("nova-api", "storage1") == "storage1"
+    assert case.host_at("10.0.0.1") is None
+    assert not case.is_far("storage1")

@@ -88,6 +88,26 @@ REQUESTS = {
         "No host fits: both compute hosts are disabled (maintenance)",
         "openstack compute service list --service nova-compute --long",
     ),
+    "another host than that of the server": (
+        {
+            "message": NO_HOST,
+            "name": "journey",
+            "kind": "invalid",
+            "capacity": capacity_of(Cloud([host("compute1"), disabled(host("compute2"))])),
+            "details": {
+                "legs": [
+                    {
+                        "operation": "live_migrate",
+                        "status": "failed",
+                        "actions": [{"action": "live-migration", "request_id": None}],
+                        "host_before": "compute1",
+                    }
+                ]
+            },
+        },
+        "No host fits: compute2 is disabled (maintenance)",
+        "openstack compute service list --service nova-compute --long",
+    ),
     "a compute that is in no cell": (
         {
             "message": "the server is in the state ERROR: Host 'compute1' is not mapped to any cell",

@@ -14,6 +14,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.how im
 HTTP = "HTTPConnectionPool(host='10.71.16.12', port={port}): "
 # (message, how, the component at the address that it names, that address, the components that it calls by name)
 MESSAGES = [
+    (
+        "Live Migration failure: unable to connect to server at 'compute2:16509': Connection refused",
+        "refused", "libvirt", "compute2", [],
+    ),
     # How it failed, by the words of the kernel and of libraries
     ("OSError: [Errno 28] No space left on device: '/var/lib/nova/instances'", "full", None, None, []),
     ("OSError: [Errno 24] Too many open files", "full", None, None, []),
