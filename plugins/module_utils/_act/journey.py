@@ -83,9 +83,11 @@ class Traveller:
                 raise failed_operation(
                     self.name, server.get("fault"), self.request_id
                 )
-            is_done = server["status"] in statuses and not servers.is_busy(
-                server
-            )
+            if servers.is_busy(server):
+                return False, servers.state_of(server), server
+            is_done = server["status"] in statuses
+            if not is_done:
+                self.must_be_under_way(server)
             return is_done, servers.state_of(server), server
 
         found: JsonObject = self.stage.wait(
@@ -100,20 +102,37 @@ class Traveller:
         self.act(action, body, **options)
         return self.wait(*statuses)
 
+    def must_be_under_way(self, server: JsonObject) -> None:
+        """Refuse a server that is as it was, as its action has failed: Nova gives up some without an error."""
+        event = self.failed_event()
+        if event is not None:
+            state = servers.state_of(server)
+            message = (
+                f"the server {self.name} is {state} again, as {event} failed"
+            )
+            raise self.given_up("operation_failed", message)
+
     def must_have_moved(self, after: JsonObject) -> None:
         """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""
         if self.before.get("hostId") != after.get("hostId"):
             return
-        events = servers.events_of(self.nova, self.id, self.request_id)
-        result = next(
-            (event.event for event in events if event.result == "Error"), None
-        )
-        reason = f", as {result} failed" if result else ""
+        event = self.failed_event()
+        reason = f", as {event} failed" if event else ""
         message = f"the server {self.name} stayed on its host{reason}"
+        raise self.given_up("not_moved", message)
+
+    def failed_event(self) -> str | None:
+        """Return the first event of the last action that failed, as far as Nova shows them."""
+        for event in servers.events_of(self.nova, self.id, self.request_id):
+            if event.result == "Error":
+                return event.event
+        return None
+
+    def given_up(self, kind: str, message: str) -> StageError:
         logs = "nova-conductor, nova-scheduler and nova-compute of both hosts"
         hint = f"Look for {self.request_id} in the logs of {logs}."
-        raise StageError(
-            "not_moved",
+        return StageError(
+            kind,
             message,
             resource=self.name,
             request_id=self.request_id,

@@ -32,6 +32,8 @@ SCHEDULER, CONDUCTOR, COMPUTE = (
     "nova-compute",
 )
 NO_HOST = "NoValidHost"
+# The stages in which Nova looks for a host
+SCHEDULED = (StageName.BOOT, StageName.JOURNEY)
 PASSED_ON = "RescheduledException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
 UNSUPPORTED = {
@@ -66,7 +68,7 @@ def of_case(case: Case) -> Explanation | None:
 
 def unmet(case: Case) -> Explanation | None:
     """Return what was asked for, where Nova found no host for it and nothing else is known; None if it found some."""
-    if case.stage.stage != StageName.BOOT:
+    if case.stage.stage not in SCHEDULED:
         return None
     refusals = [
         error

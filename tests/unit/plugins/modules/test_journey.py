@@ -12,7 +12,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act import c
 from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
 from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS
 from ansible_collections.stackproof.provision.plugins.module_utils._act.options import OPERATIONS as NAMES
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import LOST_IMAGE
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import ServerEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -127,6 +129,17 @@ def test_a_snapshot_that_is_lost_fails_as_an_image_does(error, cloud, status):
 def test_a_server_that_stays_on_its_host_has_not_been_moved(error, cloud):
     cloud.after_action["os-migrateLive"] = [{"status": "ACTIVE"}]
     assert error("journey", journey=["live_migrate"])["kind"] == "not_moved"
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_an_action_that_nova_gave_up_fails_at_once(error, cloud, monkeypatch):
+    preparing = {"status": "ACTIVE", "OS-EXT-STS:task_state": "resize_prep"}
+    cloud.after_action["resize"] = [preparing, {"status": "ACTIVE"}]
+    events = (ServerEvent("conductor_migrate_server", result="Success"), ServerEvent("cold_migrate", result="Error"))
+    monkeypatch.setattr(servers, "events_of", lambda *_request: events)
+    failure = error("journey", journey=["resize"])
+    assert failure["kind"] == "operation_failed"
+    assert "is ACTIVE again, as cold_migrate failed" in failure["message"].replace(", running", "")
 
 
 @pytest.mark.usefixtures("two")
