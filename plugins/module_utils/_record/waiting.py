@@ -157,13 +157,15 @@ def wait_until(
         done, text, value = look()
         state = words_of(text, LONGEST_STATE)
         answered = time.monotonic()
+        # Before the look is noted: a look that came in time is not the last one, however long it takes to note it.
+        is_over = deadline.left() <= 0
         if at_work.note(state, asked, answered):
             say(f"waiting for {what} ({limit}): {state}")
         if done:
             at_work.end()
             return value
         seconds = at_work.wait.seconds
-        if deadline.left() <= 0:
+        if is_over:
             at_work.time_out()
             raise DeadlinePassed(what, state, seconds)
         pause = pause_after(answered - asked, pace(seconds))

@@ -102,7 +102,8 @@ def test_a_wait_ends_at_its_deadline_and_says_what_it_waited_for():
         wait(lambda: (False, "BUILD", None), seconds=0.1, record=record, period=30)
     assert 0.1 <= time.monotonic() - began < 10
     assert (caught.value.what, caught.value.state) == ("the thing", "BUILD")
-    assert caught.value.seconds >= 0.1
+    # The deadline began before the wait, by as long as a busy machine likes.
+    assert caught.value.seconds == record[0].seconds
     assert record[0].timed_out is True
     assert record[0].states[0].state == "BUILD"
 
