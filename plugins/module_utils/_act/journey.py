@@ -65,13 +65,14 @@ class Traveller:
     def act(self, action: str, body: Any = None, **options: Any) -> Any:
         """Ask Nova for an action, and return its answer."""
         self.stage.begin(f"asking for {action} of the server {self.name}")
+        recorded_as = RECORDED_AS.get(action, action)
+        self.actions.append(ServerAction(recorded_as))
         answer = self.nova.post(
             f"/servers/{self.id}/action", json={action: body}, **options
         )
         # The action is known by its request, also if it fails later.
         request_id = answer.headers.get("x-openstack-request-id")
-        recorded_as = RECORDED_AS.get(action, action)
-        self.actions.append(ServerAction(recorded_as, request_id))
+        self.actions[-1] = ServerAction(recorded_as, request_id)
         return answer_of(answer)
 
     def wait(self, *statuses: str) -> JsonObject:
@@ -103,7 +104,7 @@ class Traveller:
         return self.wait(*statuses)
 
     def must_be_under_way(self, server: JsonObject) -> None:
-        """Refuse a server that is as it was, as its action has failed: Nova gives up some without an error."""
+        """Fail if Nova has given up the action and left the server as it was. Some failures show in no other way."""
         event = self.failed_event()
         if event is not None:
             state = servers.state_of(server)

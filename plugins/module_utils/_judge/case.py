@@ -15,7 +15,7 @@ from .._match import order, places
 from .._model import codec
 from .._model.baseline import IdleService
 from .._model.chain import Chain
-from .._model.details import AuthDetails, Details
+from .._model.details import AuthDetails, Details, JourneyDetails
 from .._model.flow import Step
 from .._model.host import Host
 from .._model.record import Record
@@ -96,10 +96,11 @@ class Case:
             return False
         return host not in (self.instance_host, self.second_host)
 
-    @property
+    @cached_property
     def may_move(self) -> bool:
-        """Return whether an operation has failed, which may have been on its way to any compute host."""
-        return self.stage.stage is StageName.JOURNEY
+        """Return whether the failed operation looked for another host, which may be any."""
+        details = self.details(JourneyDetails)
+        return details is not None and details.ends_with_move
 
     @cached_property
     def back_end(self) -> str | None:

@@ -78,8 +78,10 @@ def followed_legs(record: Record, flows: Sequence[Flow]) -> list[FollowedLeg]:
     for leg in reversed(legs_of(record)):
         flow, began = flow_of(leg, flows), leg.started or 0.0
         if flow is not None:
+            # A failed stage is judged by its last operation, or by none.
+            judged = replace(flow, judged=until == math.inf)
             found.setdefault(
-                leg.operation, FollowedLeg(leg, flow, began, until)
+                leg.operation, FollowedLeg(leg, judged, began, until)
             )
         until = began
     return list(reversed(found.values()))

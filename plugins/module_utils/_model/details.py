@@ -372,3 +372,8 @@ class JourneyDetails(Details):
 
     request_id: Optional[str] = omitted()
     legs: tuple[Leg, ...] = omitted(())
+
+    @property
+    def ends_with_move(self) -> bool:
+        """Return whether the last operation looked for another host."""
+        return any(leg.is_move for leg in self.legs[-1:])

@@ -13,7 +13,7 @@ from typing import Optional
 from .codec import Text, Time, omitted
 from .diagnosis import AskedBy
 
-# The action that makes a server, a volume or an image: the only one that flows follow
+# The action that makes a server, a volume or an image
 CREATED = "create"
 
 

@@ -64,4 +64,3 @@ def test_a_place_that_a_line_names_is_a_host_that_has_the_component():
     assert case.place_of("libvirt", case.host_at("storage1")) is None
     assert case.place_of("nova-api", "storage1") == "storage1"
     assert case.host_at("10.0.0.1") is None
-    assert not case.is_far("storage1")

@@ -129,3 +129,18 @@ def test_each_flow_of_an_operation_is_of_the_journey_and_is_judged():
 def test_a_lifeline_may_say_which_of_two_hosts_it_is_of():
     assert component_of("nova-compute (source)") == "nova-compute"
     assert component_of("nova-api") == "nova-api"
+
+
+def test_only_the_last_operation_is_judged():
+    legs = followed_legs(record_of(FIRST, SECOND), FLOWS)
+    assert [(leg.flow.name, leg.flow.judged) for leg in legs] == [("resize", False), ("migrate", True)]
+    # An operation without a flow is judged by none of those before it.
+    (leg,) = followed_legs(record_of(FIRST, Leg("snapshot", StageStatus.FAILED, started=BEGAN + 90)), FLOWS)
+    assert not leg.flow.judged
+
+
+def test_a_server_that_was_moved_back_is_not_live_migrated():
+    moving = ServerAction("live-migration", RESIZE)
+    leg = Leg("live_migrate", StageStatus.FAILED, actions=(moving,), started=BEGAN)
+    steps = steps_of(record_of(leg), [event(BEGAN + 1, RESIZE), state(BEGAN + 9, "ACTIVE, running")])
+    assert [name for name, step in steps["live_migrate"].items() if step.status is StepStatus.SEEN] == ["L1"]
