@@ -270,13 +270,14 @@ fault(
 
 
 @contextlib.contextmanager
-def full_quota(lab):
-    project = lab.admin.identity.find_project("lab").id
-    lab.admin.set_compute_quotas(project, instances=0)
+def full_quota(lab, project="lab", **quotas):
+    """A project may have no more than these quotas: by default no server at all."""
+    identity = lab.admin.identity.find_project(project).id
+    lab.admin.set_compute_quotas(identity, **(quotas or {"instances": 0}))
     try:
         yield
     finally:
-        lab.admin.delete_compute_quotas(project)
+        lab.admin.delete_compute_quotas(identity)
 
 
 # Since this version of its API placement takes it that all of something is reserved.

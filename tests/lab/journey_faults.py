@@ -16,7 +16,7 @@ from functools import partial
 
 from breaking import changed, cut_off, edited, frozen, recovered, stopped, undone
 from dataplane_faults import AGENT, FIREWALL, dropping
-from faults import COMPUTE, CONTROLLER, HERE, NETWORK, NO_VOLUME, OTHER, STORAGE, silent_neutron
+from faults import COMPUTE, CONTROLLER, HERE, NETWORK, NO_VOLUME, OTHER, STORAGE, full_quota, silent_neutron
 from lab_under_test import HOSTS
 from lab_under_test import NETWORK as BACK_END
 from truths import fault_of
@@ -193,17 +193,6 @@ def ghost_on_other(lab):
         placement.delete(f"/allocations/{GHOST}").raise_for_status()
 
 
-@contextlib.contextmanager
-def full_quota_of_memory(lab):
-    """The project may have no more memory than its two guests have."""
-    project = lab.admin.identity.find_project("admin").id
-    lab.admin.set_compute_quotas(project, ram=256)
-    try:
-        yield
-    finally:
-        lab.admin.delete_compute_quotas(project)
-
-
 def failed_bindings(lab):
     """Neutron's rows say that the ports on COMPUTE could not be bound. Their flows are still there."""
     change = "UPDATE neutron.ml2_port_bindings SET vif_type='{}' WHERE host='" + COMPUTE + "' AND vif_type='{}'"
@@ -296,7 +285,7 @@ fault(
     "nova-scheduler",
     CONTROLLER,
 )
-# The server boots anew there, and asks for its lease again.
+# The server boots again there, and asks for its lease again.
 fault("dhcp-dropped-at-the-destination", "migrate", dropping(OTHER, "udp,tp_dst=67"), SWITCH, OTHER, DONE)
 REFUSAL = "/etc/ssh/sshd_config.d/zz-journey.conf"
 fault(
@@ -320,7 +309,8 @@ fault(
 )
 fault("ghost-on-the-destination", "resize", ghost_on_other, "placement nova-scheduler", f"{CONTROLLER} {OTHER}", PATHS)
 # Nothing is broken here, and the cloud says itself what is lacking.
-fault("memory-quota-full", "resize", full_quota_of_memory, *NOBODY, PATHS)
+# The project may have no more memory than its two guests have.
+fault("memory-quota-full", "resize", partial(full_quota, project="admin", ram=256), *NOBODY, PATHS)
 fault("secret-missing-at-the-way-back", "resize_revert", without_secret(COMPUTE), "libvirt", COMPUTE, PATHS)
 
 # On the server's own host

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -18,7 +17,7 @@ from lab_under_test import INVENTORY, NETWORK
 from runs_under_test import verify
 from test_verify import assert_passed, assert_sound
 from tree import ROOT
-from truths import as_markdown, compare, half_of, note
+from truths import assert_all_noted, compare, half_of, note
 
 CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
 PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
@@ -168,7 +167,4 @@ def test_a_fault_is_noted(fault, lab, runs):
 
 @pytest.mark.soak
 def test_how_verdicts_and_truth_compare():
-    """Shown as a table, as it is."""
-    rows = json.loads(CONFUSION.read_text())
-    print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
-    assert {row["fault"] for row in rows} == set(FAULTS)
+    assert_all_noted(CONFUSION, FAULTS)

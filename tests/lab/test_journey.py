@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from breaking import Lab
 from fault_runs import run_with
@@ -17,7 +15,7 @@ from runs_under_test import verify
 from test_dataplane import assert_followed, legs_of
 from test_verify import assert_passed, assert_sound
 from tree import ROOT
-from truths import as_markdown, compare, half_of, note
+from truths import assert_all_noted, compare, half_of, note
 
 CONFUSION = ROOT / f".cache/journey-{NETWORK}-confusion.json"
 # A soft reboot, a suspension and a snapshot give the guest a new device of the same name. Open vSwitch without its
@@ -53,7 +51,4 @@ def test_a_fault_is_noted(fault, lab, runs):
 
 @pytest.mark.soak
 def test_how_verdicts_and_truth_compare():
-    """Shown as a table, as it is."""
-    rows = json.loads(CONFUSION.read_text())
-    print("\n" + as_markdown(sorted(rows, key=lambda row: list(FAULTS).index(row["fault"]))))
-    assert {row["fault"] for row in rows} == set(FAULTS)
+    assert_all_noted(CONFUSION, FAULTS)

@@ -174,3 +174,10 @@ def counted(rows):
     parts = [f"{name} {sum(row['alike'][name] for row in rows)}" for name in rows[0]["alike"]] if rows else []
     less = sum(all(all(parts.values()) for parts in row["less"].values()) for row in rows)
     return [f"Of {len(rows)} verdicts are right: {', '.join(parts)}; with less access {less}."]
+
+
+def assert_all_noted(path, faults):
+    """Show what was noted of these faults as a table, as it is; none may lack."""
+    rows = json.loads(path.read_text())
+    print("\n" + as_markdown(sorted(rows, key=lambda row: list(faults).index(row["fault"]))))
+    assert {row["fault"] for row in rows} == set(faults)
