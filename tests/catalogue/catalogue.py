@@ -59,8 +59,8 @@ VOLUME_NEEDS = {"volume", "default-type", "connected"}
 # The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
 # of its class changes.
 OPEN, KEPT = 0, 1
-# The faults of fresh.py, which are drawn into neither
-FRESH = 2
+# The faults of fresh.py and of second_fresh.py, which are drawn into neither
+FRESH, SECOND = 2, 3
 DRAWN_BY = {FaultClass.DEAD: "third", FaultClass.WRONG: "lantern"}
 # Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.
 LOOKED_AT = {
@@ -97,12 +97,13 @@ class CatalogueFault:
     kind: str | None = None
     # What the headline must match, all of it, where no component is named; without components none may be named.
     reason: tuple = ()
-    is_fresh: bool = False
+    # The half of a fault that is not drawn
+    set_apart: int | None = None
 
     @property
     def half(self):
-        if self.is_fresh:
-            return FRESH
+        if self.set_apart is not None:
+            return self.set_apart
         word = DRAWN_BY[self.fault_class]
         return OPEN if self.name in LOOKED_AT else hashlib.sha256(f"{word} {self.name}".encode()).digest()[0] % 2
 
@@ -209,8 +210,8 @@ def wrong_faults():
 
 
 def fresh_faults():
-    """The faults of the third half, of both classes, by their names."""
-    return by_names(CLOUD.fresh, is_fresh=True)
+    """The faults of the halves fresh and second, of both classes, by their names."""
+    return {**by_names(CLOUD.fresh, set_apart=FRESH), **by_names(CLOUD.second_fresh, set_apart=SECOND)}
 
 
 def by_names(faults, **more):
@@ -242,7 +243,7 @@ def catalogue():
 
 def faults_of(half):
     """The faults of a half by their names."""
-    faults = fresh_faults() if half == FRESH else catalogue()
+    faults = fresh_faults() if half in (FRESH, SECOND) else catalogue()
     return {name: fault for name, fault in faults.items() if fault.half == half}
 
 

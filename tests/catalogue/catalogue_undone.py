@@ -20,7 +20,7 @@ ON_HOSTS = {
     ),
     "rules": "iptables --wait --list-rules 2>/dev/null",
     "links": (
-        "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent;"
+        "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
         " cat /proc/sys/net/ipv4/ip_local_reserved_ports"
     ),
     "mounts": "grep -E '^tmpfs /(etc|var)/' /proc/mounts",
@@ -28,21 +28,33 @@ ON_HOSTS = {
         "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
         " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
+        " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
         " ovs-ofctl --protocols=OpenFlow10,OpenFlow13,OpenFlow15 dump-flows br-int 2>/dev/null | grep priority=65535,"
         " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort"
     ),
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
-    "kept": "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /run/openvswitch/*.kept 2>/dev/null",
+    "kept": (
+        "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /run/openvswitch/*.kept /run/libvirt/*.kept"
+        " 2>/dev/null"
+    ),
+    "ceph": "test ! -e /etc/ceph/ceph.client.admin.keyring || timeout 20 ceph config dump 2>/dev/null",
 }
 # These print nothing on other hosts.
 ON_CONTROLLER = {
+    "database": (
+        "test ! -d /etc/mysql || mysql --batch --skip-column-names --execute"
+        " 'SELECT trigger_schema, trigger_name FROM information_schema.triggers; SELECT @@init_connect;"
+        " SELECT host, cell_id FROM nova_api.host_mappings; SELECT name, disabled FROM nova_api.flavors;"
+        " SELECT name, owner, visibility FROM glance.images' 2>/dev/null"
+    ),
     "queue": (
         "if command -v rabbitmqctl > /dev/null; then rabbitmqctl --quiet list_permissions --vhost /;"
+        " rabbitmqctl --quiet list_topic_permissions --vhost /;"
         " rabbitmqctl --quiet list_vhost_limits; rabbitmqctl --quiet list_user_limits; fi"
     ),
     "northbound": (
         "test ! -S /var/run/ovn/ovnnb_db.sock ||"
-        " for table in nb_global acl dhcp_options logical_switch logical_router nat; do"
+        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null"
     ),

@@ -59,6 +59,13 @@ def part_of(site, component, host=None):
     return first(part for part in site.parts_of(component) if host in (None, part.host))
 
 
+def with_proxies(site):
+    """The agent that starts the metadata proxies beside a network, and components of which a verdict may name any."""
+    if site.is_ovn:
+        return part_of(site, "neutron-ovn-metadata-agent"), "neutron-ovn-metadata-agent haproxy"
+    return part_of(site, "neutron-dhcp-agent"), "neutron-dhcp-agent neutron-metadata-agent haproxy"
+
+
 # Ways
 
 
@@ -74,9 +81,14 @@ def with_drop_in(lab, part, lines):
 
 def killed_again(host, name):
     """Each process of a name is killed as soon as it is seen. The name is that of the kernel: 15 characters."""
-    loop = f"while sleep 0.1; do pkill -KILL -x {name}; done"
+    return done_again(host, f"pkill -KILL -x {name}")
+
+
+def done_again(host, command, back="true"):
+    """A command is called again and again. back: a command at the end."""
+    loop = f"while sleep 0.1; do {command}; done"
     make = f"systemd-run --quiet --unit={KILLER} /bin/sh -c {quote(loop)} && systemctl is-active {KILLER}"
-    return by(host, make, f"systemctl stop {KILLER}.service; systemctl reset-failed {KILLER}.service; true")
+    return by(host, make, f"systemctl stop {KILLER}.service; systemctl reset-failed {KILLER}.service; {back}")
 
 
 def without_inodes(host, folder, owner):
@@ -172,10 +184,7 @@ def dead_of(site):
 
 def dead_around_metadata(site):
     """What serves metadata beside a network: on a compute host with OVN, on the network host with agents."""
-    if site.is_ovn:
-        agent, proxies = part_of(site, "neutron-ovn-metadata-agent"), "neutron-ovn-metadata-agent haproxy"
-    else:
-        agent, proxies = part_of(site, "neutron-dhcp-agent"), "neutron-dhcp-agent neutron-metadata-agent haproxy"
+    agent, proxies = with_proxies(site)
     yield dead("haproxy-killed-at-once", killed_again(agent.host, "haproxy"), proxies, agent.host)
     folder = "ovn-metadata-proxy" if site.is_ovn else "ns-metadata-proxy"
     inodes = without_inodes(agent.host, f"/var/lib/neutron/{folder}", "neutron")

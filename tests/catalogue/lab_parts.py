@@ -12,6 +12,7 @@ from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
 from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
+from second_fresh import second_fresh_of
 from sites import of_lab
 from ways_to_break import commanded, few_connections, full_disk, sql
 from wrong import wrong_of
@@ -139,4 +140,5 @@ CLOUD = Cloud(
     images={"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"},
     wrong=wrong_of(SITE),
     fresh=tuple(fresh_of(SITE)),
+    second_fresh=tuple(second_fresh_of(SITE)),
 )

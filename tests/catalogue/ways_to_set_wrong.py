@@ -199,9 +199,9 @@ def other_bridge(host, name):
     return by(host, f"ovs-vsctl set open_vswitch . external_ids:ovn-bridge={name}", back)
 
 
-def dropping(host, rule):
+def dropping(host, rule, restarted=None):
     """A rule of iptables. rule: its chain and the rest."""
-    return by(host, f"iptables --wait --insert {rule}", f"iptables --wait --delete {rule}")
+    return by(host, f"iptables --wait --insert {rule}", f"iptables --wait --delete {rule}", restarted)
 
 
 def flow(host, bridge, match):
@@ -213,28 +213,33 @@ def flow(host, bridge, match):
 
 def starved(part, share):
     """The processor for a part is limited to a share of one, in percent."""
+    return with_property(part, "CPUQuota", f"{share}%")
 
-    def limited(quota):
-        return "; ".join(f"systemctl set-property --runtime {unit} CPUQuota={quota}" for unit in part.services)
 
-    left = " ".join(f"/run/systemd/system.control/{unit}.service.d/50-CPUQuota.conf" for unit in part.services)
-    return by(part.host, limited(f"{share}%"), f"{limited('')}; rm -f {left}; systemctl daemon-reload")
+def with_property(part, name, value):
+    """A property of control groups, such as a limit, for the units of a part that runs."""
+
+    def limited(to):
+        return "; ".join(f"systemctl set-property --runtime {unit} {name}={to}" for unit in part.services)
+
+    left = " ".join(f"/run/systemd/system.control/{unit}.service.d/50-{name}.conf" for unit in part.services)
+    return by(part.host, limited(value), f"{limited('')}; rm -f {left}; systemctl daemon-reload")
 
 
 @contextlib.contextmanager
-def one_worker_frozen(lab, part):
-    """One of the processes that share the work of a service does nothing; systemd sees a service that runs."""
+def one_worker_frozen(lab, part, most=1):
+    """One of the processes that share the work of a service does nothing, or so many; systemd sees one that runs."""
     unit = part.services[0]
     pick = (
         f"main=$(systemctl show --property=MainPID --value {unit});"
-        ' worker=$(pgrep --parent $main | head -n 1); test -n "$worker"; kill -STOP $worker; echo $worker'
+        f' workers=$(pgrep --parent $main | head -n {most}); test -n "$workers"; kill -STOP $workers; echo $workers'
     )
     with recovered(lab, part.host):
-        worker = lab.run(part.host, pick).split()[-1]
+        workers = " ".join(lab.run(part.host, pick).split())
         try:
             yield
         finally:
-            lab.run(part.host, f"kill -CONT {worker}")
+            lab.run(part.host, f"kill -CONT {workers}")
 
 
 # The database

@@ -59,7 +59,7 @@ INVENTORIES = (
     ("memory-largest-unit", "MEMORY_MB", "max_unit"),
 )  # fmt: skip
 WORDS = {"VCPU": "VCPU|CPU", "MEMORY_MB": "memory|RAM", "DISK_GB": "disk"}
-CHANGES = {"allocation_ratio": 0.0001, "max_unit": 64}
+CHANGES = {"allocation_ratio": 0.0001, "max_unit": 64, "step_size": 1000}
 
 
 def requests(site):
@@ -83,13 +83,13 @@ def request(name, make, reason, needs="", **variables):
 
 
 @contextlib.contextmanager
-def offering_flavor(lab, memory, processors, disk, specs):
+def offering_flavor(lab, memory, processors, disk, specs, **more):
     compute, placement = lab.admin.compute, lab.admin.placement
     named = [(f"/traits/{TRAIT}", TRAIT), (f"/resource_classes/{CLASS}", CLASS)]
     needed = [path for path, name in named if name in str(specs)]
     for path in needed:
         placement.put(path, microversion="1.7").raise_for_status()
-    flavor = compute.create_flavor(name=FLAVOR, ram=memory, vcpus=processors, disk=disk)
+    flavor = compute.create_flavor(name=FLAVOR, ram=memory, vcpus=processors, disk=disk, **more)
     try:
         if specs:
             compute.create_flavor_extra_specs(flavor, specs)
@@ -249,7 +249,7 @@ def zones(site):
 def prepared_network(lab, subnet=None, **options):
     """A shared network with one subnet. subnet: what differs in it; without a range it has none."""
     network = lab.admin.network
-    made = network.create_network(name="catalogue", is_shared=True, **options)
+    made = network.create_network(name="catalogue", **{"is_shared": True, **options})
     wanted = {"cidr": "192.168.77.0/24", "ip_version": 4, "name": "catalogue", **(subnet or {})}
     try:
         if wanted["cidr"]:
