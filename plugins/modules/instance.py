@@ -322,16 +322,17 @@ def look_at_paths(
     askers: Askers, run: Run, described: DescribedInstance
 ) -> tuple[GuestPath, ...]:
     """Return the paths between the guests of a run on which packets were lost."""
-    failed = run.record.failed_stage
-    if failed is None or failed.stage != StageName.DATAPLANE:
-        return ()
     second = id_of(run, "second_server")
-    if second is None:
+    failed = run.record.failed_stage
+    if second is None or failed is None:
+        return ()
+    cloud = askers.admin or askers.member
+    if run.record.has_silent_guest:
+        return guest_paths.look(cloud, described, second, guest_paths.SILENT)
+    if failed.stage != StageName.DATAPLANE:
         return ()
     details = from_json(DataplaneDetails, failed.details, "dataplane.details")
-    return guest_paths.look(
-        askers.admin or askers.member, described, second, details.checks or ()
-    )
+    return guest_paths.look(cloud, described, second, details.checks or ())
 
 
 def look_at_agents(

@@ -190,6 +190,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud import
     servers,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    NO_ANSWER,
     JourneyDetails,
     Leg,
 )
@@ -263,7 +264,7 @@ class Watcher:
         except DeadlinePassed:
             message = "the first guest does not answer the second one after the operation"
             hint = "Look at the port of the first server on its host, and at its console."
-            raise StageError("no_answer", message, hint=hint) from None
+            raise StageError(NO_ANSWER, message, hint=hint) from None
         return found
 
 
@@ -294,6 +295,7 @@ def travel(
             actions=tuple(server.actions),
             started=started,
             seconds=watch.seconds(),
+            failed=server.failed,
         )
         stage.details = replace(
             stage.details, legs=(*legs, leg), request_id=server.request_id

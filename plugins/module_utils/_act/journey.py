@@ -15,7 +15,12 @@ from typing import Any
 from .._cloud import servers
 from .._cloud.connection import answer_of
 from .._cloud.failures import failed_operation
-from .._model.details import BootDetails, JourneyDetails, ServerAction
+from .._model.details import (
+    BootDetails,
+    JourneyDetails,
+    ServerAction,
+    ServerEvent,
+)
 from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
@@ -51,10 +56,13 @@ class Traveller:
         self.actions: list[ServerAction] = []
         # The server as it was before the operation
         self.before: JsonObject = {}
+        # The event of the operation that failed
+        self.failed: ServerEvent | None = None
 
     def begin(self) -> None:
         """Look at the server before an operation."""
         self.actions = []
+        self.failed = None
         self.before = servers.read(self.nova, self.id)
 
     @property
@@ -82,7 +90,9 @@ class Traveller:
             server = servers.read(self.nova, self.id)
             if server["status"] == "ERROR":
                 raise failed_operation(
-                    self.name, server.get("fault"), self.request_id
+                    self.name,
+                    server.get("fault") or self.fault_of_event(),
+                    self.request_id,
                 )
             if servers.is_busy(server):
                 return False, servers.state_of(server), server
@@ -108,34 +118,48 @@ class Traveller:
         event = self.failed_event()
         if event is not None:
             state = servers.state_of(server)
-            message = (
-                f"the server {self.name} is {state} again, as {event} failed"
+            raise self.given_up(
+                "operation_failed",
+                f"the server {self.name} is {state} again",
+                event,
             )
-            raise self.given_up("operation_failed", message)
 
     def must_have_moved(self, after: JsonObject) -> None:
         """Refuse a migration after which the server is where it was: Nova reports one that failed in no other way."""
-        if self.before.get("hostId") != after.get("hostId"):
-            return
-        event = self.failed_event()
-        reason = f", as {event} failed" if event else ""
-        message = f"the server {self.name} stayed on its host{reason}"
-        raise self.given_up("not_moved", message)
+        if self.before.get("hostId") == after.get("hostId"):
+            message = f"the server {self.name} stayed on its host"
+            raise self.given_up("not_moved", message, self.failed_event())
 
-    def failed_event(self) -> str | None:
+    def failed_event(self) -> ServerEvent | None:
         """Return the first event of the last action that failed, as far as Nova shows them."""
         for event in servers.events_of(self.nova, self.id, self.request_id):
             if event.result == "Error":
-                return event.event
+                self.failed = event
+                return event
         return None
 
-    def given_up(self, kind: str, message: str) -> StageError:
+    def fault_of_event(self) -> JsonObject | None:
+        """Return the reason of the event that failed, in the form in which a server has a fault."""
+        event = self.failed_event()
+        return {"message": event.error} if event and event.error else None
+
+    def given_up(
+        self, kind: str, message: str, event: ServerEvent | None
+    ) -> StageError:
+        """Return the error of an action that Nova has given up. event: the one that failed."""
         logs = "nova-conductor, nova-scheduler and nova-compute of both hosts"
         hint = f"Look for {self.request_id} in the logs of {logs}."
+        answer = None
+        if event is not None:
+            message += f", as {event.event} failed"
+            answer = event.error
+        if answer is not None:
+            message += f"; the cloud answered: {answer}"
         return StageError(
             kind,
             message,
             resource=self.name,
+            answer=answer,
             request_id=self.request_id,
             hint=hint,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._model.chain import Chain
 from .._model.record import Record
+from .._model.words import StageName
 from . import (
     dhcp,
     guest_path,
@@ -40,7 +41,12 @@ CHAINS = (
 
 
 def walked(record: Record, stage: str) -> tuple[Chain, ...]:
-    """Return the chains of a run that failed in a stage."""
+    """Return the chains of a run that failed in a stage.
+
+    An operation that fails leaves a server in any state, and its chains are walked only if it should work.
+    """
+    if stage == StageName.JOURNEY and not record.has_silent_guest:
+        return ()
     cloud = Cloud(record)
     return tuple(
         walk(chain, cloud)

@@ -129,7 +129,7 @@ def received(cloud: Cloud) -> Found:
 
 def ends(cloud: Cloud) -> str:
     """Return between which hosts the packets of DHCP go."""
-    hosts = sorted({host for host in (cloud.host, dhcp_host(cloud)) if host})
+    hosts = sorted(set(filter(None, (cloud.host, dhcp_host(cloud)))))
     return (
         f"between {hosts[0]} and {hosts[1]}"
         if len(hosts) > 1
@@ -177,7 +177,7 @@ def carrying_host(cloud: Cloud) -> str | None:
 CARRIED = "tcpdump -n -e -i any port 67 or port 68"
 CHAIN = ChainDefinition(
     name="dhcp",
-    stages=(StageName.METADATA,),
+    stages=(StageName.METADATA, StageName.JOURNEY),
     applies=lambda cloud: cloud.back_end == "agents" and cloud.wants_dhcp,
     links=(
         LinkDefinition(

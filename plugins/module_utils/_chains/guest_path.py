@@ -132,7 +132,7 @@ def first_broken(found: Iterable[Found | None]) -> Found:
 
 CHAIN = ChainDefinition(
     name="guest_path",
-    stages=(StageName.DATAPLANE,),
+    stages=(StageName.DATAPLANE, StageName.JOURNEY),
     applies=lambda cloud: bool(cloud.paths) and bool(cloud.stores),
     links=(
         LinkDefinition(

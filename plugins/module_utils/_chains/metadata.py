@@ -148,7 +148,7 @@ def asked(cloud: Cloud) -> Found:
 def api_address(cloud: Cloud) -> Found:
     """Check whether the agent's settings name a host that has nova-api-metadata."""
     reach = cloud.host_of(proxy_host(cloud)).examined.reach
-    entries = [entry for entry in reach if is_of_agent(entry)]
+    entries = list(filter(is_of_agent, reach))
     right: list[str] = []
     for facts in cloud.facts.values():
         if has_api(facts):

@@ -446,7 +446,7 @@ CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"
 
 CHAIN = ChainDefinition(
     name="ovn_port",
-    stages=(StageName.BOOT, StageName.METADATA),
+    stages=(StageName.BOOT, StageName.METADATA, StageName.JOURNEY),
     applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.stores),
     links=(
         LinkDefinition(

@@ -132,7 +132,7 @@ def agent_links(
 
 CHAIN = ChainDefinition(
     name="ovs_port",
-    stages=(StageName.BOOT, StageName.METADATA),
+    stages=(StageName.BOOT, StageName.METADATA, StageName.JOURNEY),
     applies=lambda cloud: cloud.back_end == "agents" and bool(cloud.stores),
     links=(
         *agent_links(here),

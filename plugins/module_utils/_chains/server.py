@@ -89,7 +89,7 @@ def is_open(disk: Disk, cloud: Cloud) -> Found:
 
 CHAIN = ChainDefinition(
     name="server",
-    stages=(StageName.BOOT, StageName.METADATA),
+    stages=(StageName.BOOT, StageName.METADATA, StageName.JOURNEY),
     applies=lambda cloud: (
         cloud.instance is not None and cloud.host is not None
     ),

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated, Any
 
 from .._cloud.connection import answer_of
 from .._cloud.errors import CLOUD_ERRORS
 from .._model import codec
 from .._model.details import ServerEvent
+from .._record.masking import words_of
 
 POWER: Mapping[Any, str] = {
     0: "no state",
@@ -25,8 +27,9 @@ POWER: Mapping[Any, str] = {
 }
 # An operation has some five events.
 MOST_EVENTS = 100
-# Since this version users see the events with the host's hash.
-EVENTS_SINCE = "2.62"
+# Since the second version users see the events with the host's hash, and since the first one with the reason of a
+# failure, if they may.
+EVENT_VERSIONS = ("2.84", "2.62")
 # What reading them may raise. An operation is judged without them, too.
 UNREADABLE: tuple[type[BaseException], ...] = (
     *CLOUD_ERRORS,
@@ -43,6 +46,7 @@ class EventAnswer(ServerEvent):
     """An event as Nova answers it."""
 
     host_id: Annotated[str | None, codec.Key("hostId")] = None
+    error: Annotated[str | None, codec.Key("details")] = None
 
 
 def read(nova: Any, identity: str) -> JsonObject:
@@ -69,18 +73,19 @@ def events_of(
     nova: Any, identity: str, request_id: str | None
 ) -> tuple[ServerEvent, ...]:
     """Return the events of an operation on a server, as far as Nova shows them to this user."""
+    path = f"/servers/{identity}/os-instance-actions/{request_id}"
     try:
-        answer = nova.get(
-            f"/servers/{identity}/os-instance-actions/{request_id}",
-            microversion=EVENTS_SINCE,
-        )
-        if answer.status_code != 200:
-            return ()
-        events = answer.json()["instanceAction"].get("events") or []
-        return tuple(event_of(event) for event in events[:MOST_EVENTS])
+        for version in EVENT_VERSIONS:
+            answer = nova.get(path, microversion=version)
+            if answer.status_code == HTTPStatus.OK:
+                events = answer.json()["instanceAction"].get("events") or []
+                return tuple(map(event_of, events[:MOST_EVENTS]))
     except UNREADABLE:
         return ()
+    return ()
 
 
 def event_of(answer: Any) -> ServerEvent:
-    return ServerEvent(**vars(codec.from_json(EventAnswer, answer, "event")))
+    event = codec.from_json(EventAnswer, answer, "event")
+    error = " ".join(words_of(event.error or "").split())
+    return ServerEvent(**{**vars(event), "error": error or None})

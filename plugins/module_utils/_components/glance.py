@@ -29,6 +29,7 @@ PROJECTS = (
                 api=Api(("image",), stage="image", url_paths=("image",)),
                 mentioned_as=("glance", "image service"),
                 libraries=("glanceclient",),
+                bad_values=("Image has no associated data",),
                 ports=(Port(9292),),
             ),
         ),

@@ -159,11 +159,7 @@ def unpack(path: str, folder: str, budget: Budget, depth: int) -> None:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     members = of_zip if ending_of(path) == ZIP else of_tar
     try:
-        inner = [
-            target
-            for target in members(path, folder, budget)
-            if is_archive(target)
-        ]
+        inner = list(filter(is_archive, members(path, folder, budget)))
     except DAMAGED as exc:
         if is_of_this_machine(exc):
             raise

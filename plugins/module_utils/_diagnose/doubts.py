@@ -60,9 +60,7 @@ def doubt_on_zone(ahead: Ahead) -> str:
 
 def hosts_apart(lines: list[Line], ids: BootIds) -> list[Ahead]:
     """Return the hosts whose lines of the boot's own requests are so far from those of others that a zone is wrong."""
-    own, _far = near_and_far(
-        [line for line in lines if ids.has_request_of(line)]
-    )
+    own, _far = near_and_far(list(filter(ids.has_request_of, lines)))
     if not own:
         return []
     times: dict[str, list[float]] = {}

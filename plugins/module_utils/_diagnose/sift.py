@@ -134,7 +134,7 @@ def take(
         lines = lines_of(block.split(b"\n"))
         sifted.head += lines[:first]
         sifted.tail.extend(lines[-EDGE:])
-        wanted = [line for line in lines if is_wanted(line)]
+        wanted = list(filter(is_wanted, lines))
         found += sum(map(len, wanted))
         sifted.lines += map(text_of, wanted)
         if len(sifted.lines) > MOST:

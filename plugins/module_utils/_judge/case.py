@@ -8,34 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 from .._components.tables import APIS
 from .._match import order, places
-from .._model import codec
 from .._model.baseline import IdleService
 from .._model.chain import Chain
-from .._model.details import AuthDetails, Details, JourneyDetails
-from .._model.flow import Step
+from .._model.details import AuthDetails, JourneyDetails
+from .._model.flow import DESTINATION, SOURCE, Step
 from .._model.host import Host
 from .._model.record import Record
 from .._model.service import RUNNING, Service, services_of
-from .._model.stage import Stage
+from .._model.stage import Known, Stage
 from .._model.words import StageName
 from .weights import WEIGHTS, Weights
 
-Known = TypeVar("Known", bound=Details)
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 # The stage ran out of time: it may only have been slow.
 DEADLINE = "deadline"
-
-
-def details_of(stage: Stage, kind: type[Known]) -> Known | None:
-    """Return the details of a stage; None for a record of others that has them otherwise."""
-    try:
-        return codec.from_json(kind, stage.details)
-    except codec.MalformedError:
-        return None
 
 
 @dataclass(frozen=True)
@@ -103,6 +92,29 @@ class Case:
         return details is not None and details.ends_with_move
 
     @cached_property
+    def destination(self) -> str | None:
+        """Return the host to which the failed operation moves the server; None if it may be one of several.
+
+        Steps that were seen there tell. Without one it is the other compute host, if there is no third.
+        """
+        if not self.may_move:
+            return None
+        seen = {
+            step.host
+            for step in self.steps
+            if step.host and step.source.endswith(DESTINATION)
+        }
+        others = {host for host, _unit in self.units("nova-compute")}
+        hosts = (seen or others) - {self.instance_host}
+        return hosts.pop() if len(hosts) == 1 else None
+
+    def host_of_lifeline(self, lifeline: str) -> str | None:
+        """Return the host of a lifeline of the flow; None where the flow leaves it open."""
+        if lifeline.endswith(DESTINATION):
+            return self.destination
+        return self.instance_host if lifeline.endswith(SOURCE) else None
+
+    @cached_property
     def back_end(self) -> str | None:
         """Return the back end of Neutron, if it is known."""
         return places.back_end_of(self.record)
@@ -137,13 +149,13 @@ class Case:
 
     def details(self, kind: type[Known]) -> Known | None:
         """Return the details of the failed stage; None for a record of others that has them otherwise."""
-        return details_of(self.stage, kind)
+        return self.stage.details_as(kind)
 
     @cached_property
     def catalog(self) -> frozenset[str] | None:
         """Return the components that the catalog has an endpoint of; None if the run does not know."""
         auth = self.record.stage_or_skipped(StageName.AUTH)
-        details = details_of(auth, AuthDetails)
+        details = auth.details_as(AuthDetails)
         if details is None or details.catalog is None:
             return None
         return frozenset(filter(None, map(APIS.get, details.catalog)))
@@ -172,15 +184,13 @@ class Case:
 
     def hosts_like(self, name: str | None) -> list[str]:
         """Return the other hosts with the same groups in the inventory."""
-        groups = {
-            host.host: frozenset(host.groups) for host in self.record.hosts
-        }
-        own = groups.get(name or "")
-        if not own:
-            return []
-        alike = [other for other, theirs in groups.items() if theirs == own]
-        alike.remove(name or "")
-        return alike
+        alike: dict[frozenset[str], list[str]] = {}
+        for host in self.record.hosts:
+            alike.setdefault(frozenset(host.groups), []).append(host.host)
+        for groups, hosts in alike.items():
+            if groups and name in hosts:
+                return [host for host in hosts if host != name]
+        return []
 
     def was_idle(self, host: str, service: Service) -> bool:
         """Return whether a service was in the same state while all worked."""

@@ -30,7 +30,7 @@ def why_silent(exc: Exception) -> str:
     """
     result = exc.args[0] if exc.args else None
     stderr = getattr(result, "stderr", None) or ""
-    lines = [line for line in stderr.splitlines() if line.strip()]
+    lines = list(filter(str.strip, stderr.splitlines()))
     if lines:
         return in_one_line(lines[-1])
     status = getattr(result, "rc", None)

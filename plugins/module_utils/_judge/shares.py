@@ -126,10 +126,14 @@ def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     for component, host in world.breaks:
         given.give(component, host, 1.0)
     given.give_owner(
-        symptom.component, None, weights.victim if world.breaks else 1.0
+        symptom.component,
+        symptom.host,
+        weights.victim if world.breaks else 1.0,
     )
-    given.give_dependencies(symptom.component, None, weights.behind_step)
-    given.give(symptom.peer, None, weights.step_target)
+    given.give_dependencies(
+        symptom.component, symptom.host, weights.behind_step
+    )
+    given.give(symptom.peer, symptom.peer_host, weights.step_target)
     for carrier in symptom.carriers:
         given.give(carrier, None, weights.step_carrier)
 

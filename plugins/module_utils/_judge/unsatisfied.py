@@ -142,7 +142,7 @@ def unsupported(case: Case) -> Explanation | None:
     stage = case.stage
     if stage.stage != StageName.BOOT or "requested_host" in stage.details:
         return None
-    own = [error for error in case.record.known_errors if is_reason(error)]
+    own = list(filter(is_reason, case.record.known_errors))
     exception = sole({error.exception_class for error in own})
     if exception not in UNSUPPORTED:
         return None

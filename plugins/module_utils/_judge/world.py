@@ -153,7 +153,12 @@ class World:
         )
 
     def rejected_by(self, symptom: Symptom) -> Parts:
-        """Return how much of a rejection the peer explains, and how much who was rejected: by what others get."""
+        """Return how much of a rejection the peer explains, and how much who was rejected: by what others get.
+
+        Those that each host has let each other in without credentials, so both are to blame alike.
+        """
+        if is_of_other_host(symptom):
+            return self.weights.parts[How.DENIED]
         callers = self.rejected.get(symptom.peer or "", set())
         return (
             self.weights.rejected_all
@@ -285,7 +290,16 @@ def is_cut(symptom: Symptom) -> bool:
         return True
     if not symptom.is_denied or symptom.component == symptom.peer:
         return False
+    if is_of_other_host(symptom):
+        return False
     return symptom.own and symptom.certain
+
+
+def is_of_other_host(symptom: Symptom) -> bool:
+    """Return whether a component failed at one that each host has for itself, and at that of another host."""
+    if symptom.peer_host in (None, symptom.host):
+        return False
+    return is_beside_instance(symptom.peer)
 
 
 def places_of(case: Case) -> dict[str, set[str]]:

@@ -49,7 +49,7 @@ def render(test: LoadTest, templates: str) -> str:
 
 
 def view(test: LoadTest) -> dict[str, Any]:
-    steps = [step for step in test.steps if takes_time(step)]
+    steps = list(filter(takes_time, test.steps))
     stacked = [level for level in test.levels if level.components]
     names = largest(stacked)
     links = {run.key: report_of(run.directory) for run in test.runs}

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from .._model.codec import MalformedError, from_json
 from .._model.details import JourneyDetails, Leg
 from .._model.event import Event
 from .._model.flow_definition import Flow
@@ -89,14 +88,9 @@ def followed_legs(record: Record, flows: Sequence[Flow]) -> list[FollowedLeg]:
 
 def legs_of(record: Record) -> tuple[Leg, ...]:
     """Return the operations of a run; none for a record of others that has them otherwise."""
-    stage = record.stage(StageName.JOURNEY)
-    if stage is None:
-        return ()
-    try:
-        details = from_json(JourneyDetails, stage.details)
-    except MalformedError:
-        return ()
-    return details.legs
+    stage = record.stage_or_skipped(StageName.JOURNEY)
+    details = stage.details_as(JourneyDetails)
+    return () if details is None else details.legs
 
 
 def flow_of(leg: Leg, flows: Iterable[Flow]) -> Flow | None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._model.baseline import Baseline
 from .._model.codec import from_json
-from .._model.event import Event
+from .._model.event import NOVA_EVENTS, Event
 from .._model.record import FilterResult, LoggedError
 from .._model.words import Severity
 
@@ -40,11 +40,28 @@ def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
         errors[kind] = (
             error if first is None else replace(first, count=first.count + 1)
         )
+    found = without_said_twice(errors.values())
     # On a cloud of many hosts those of the run come before those that each host has.
-    kept = sorted(
-        errors.values(), key=lambda error: (not error.own, error.is_warning)
-    )[:MOST_ERRORS]
+    kept = sorted(found, key=lambda error: (not error.own, error.is_warning))[
+        :MOST_ERRORS
+    ]
     return tuple(sorted(kept, key=lambda error: error.at))
+
+
+def without_said_twice(errors: Iterable[LoggedError]) -> list[LoggedError]:
+    """Return errors without those of Nova's API of which the service has logged more itself."""
+    found = list(errors)
+    logged = {
+        (error.service, error.host)
+        for error in found
+        if error.is_of_run and error.logger != NOVA_EVENTS
+    }
+    return [
+        error
+        for error in found
+        if error.logger != NOVA_EVENTS
+        or (error.service, error.host) not in logged
+    ]
 
 
 def error_of(event: Event) -> LoggedError:
@@ -63,6 +80,7 @@ def error_of(event: Event) -> LoggedError:
         usual=None,
         filters=filters_of(event),
         insufficient=event.get("insufficient"),
+        at_destination=bool(event.get("at_destination")),
         **{name: event.get(name) for name in KIND},
     )
 

@@ -177,7 +177,10 @@ class Server:
 
 @dataclass(frozen=True)
 class ServerEvent:
-    """An event of the compute service. Its times have no zone, as Nova writes them."""
+    """An event of the compute service. Its times have no zone, as Nova writes them. error: why it failed, as Nova says.
+
+    host: where it was done, by Nova's name of the host.
+    """
 
     event: str
     start_time: Optional[str] = omitted()
@@ -185,6 +188,7 @@ class ServerEvent:
     result: Optional[str] = omitted()
     host: Optional[str] = omitted()
     host_id: Optional[str] = omitted()
+    error: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)
@@ -326,6 +330,10 @@ class DataplaneDetails(Details):
 MOVES = ("live-migration", "migrate", "resize")
 
 
+# The kind of the failure of a journey after which the first guest does not answer the second one
+NO_ANSWER = "no_answer"
+
+
 @dataclass(frozen=True)
 class ServerAction:
     """A request to Nova to do something with a server. action: as Nova's list of actions calls it."""
@@ -339,8 +347,8 @@ class Leg:
     """An operation on the first server after its boot.
 
     actions: what was requested for it, in this order. started: when it began. seconds: until the server was as it
-    should be. host_before, host_after: known to administrators; moved: whether the hash of the host has changed. lost:
-    packets of the second guest that were not answered. outage_s: for how long.
+    should be. failed: the event of Nova's that failed. host_before, host_after: known to administrators; moved: whether
+    the hash of the host has changed. lost: packets of the second guest that were not answered. outage_s: for how long.
     """
 
     operation: str
@@ -349,6 +357,7 @@ class Leg:
     actions: tuple[ServerAction, ...] = omitted(())
     started: Optional[Time] = omitted()
     seconds: Optional[Seconds] = omitted()
+    failed: Optional[ServerEvent] = omitted()
     host_before: Optional[str] = omitted()
     host_after: Optional[str] = omitted()
     moved: Optional[bool] = omitted()

@@ -17,6 +17,9 @@ CONTROL_NODE = "localhost"
 # Kinds of ids that other boots may have as well: of a request before the boot, and of something that they share
 WEAK = frozenset({"asked", "shared"})
 
+# Stands for the logger of an error that Nova's list of what was done with a server has
+NOVA_EVENTS = "os-instance-actions"
+
 
 @dataclass(frozen=True)
 class Event:

@@ -16,6 +16,9 @@ from .words import Grade, Level, Proof, Since, StageName, StepStatus, View
 # The access that was needed to see something, from 0 for a plain user to 3 for an instrumented cloud
 Tier = Annotated[int, schema(minimum=0, maximum=3)]
 
+# Stand behind the component of a lifeline that is on the host from which a server is moved, or to which
+SOURCE, DESTINATION = "(source)", "(destination)"
+
 
 @dataclass(frozen=True)
 class Evidence:

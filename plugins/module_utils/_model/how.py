@@ -43,6 +43,7 @@ class How(Word):
     WARNING = "warning"
     DOWN = "down"
     LINK = "link"
+    ADDRESS = "address"
     # A resource of a host
     NO_SPACE = "no space"
     NO_MEMORY = "no memory"

@@ -15,6 +15,7 @@ from .baseline import Baseline
 from .capacity import Capacity
 from .chain import Chain, Link
 from .codec import Count, Positive, Seconds, Share, Text, Time, omitted, schema
+from .details import NO_ANSWER
 from .diagnosis import Diagnosis
 from .error_kind import ErrorKind
 from .flow import FollowedFlow
@@ -115,7 +116,8 @@ class LoggedError:
     quotes. own: whether it has an id of the run. usual: the share of earlier runs that logged it and passed, or 0 or 1
     by the baseline of a diagnosis; only in a failed run. severity: error, or warning for one with an id of the run that
     reports how something failed. insufficient: what a host does not have enough of for the instance, in Nova's words.
-    filters: what each filter of a scheduler has left, if it reports that none left a host.
+    filters: what each filter of a scheduler has left, if it reports that none left a host. at_destination: whether it
+    is about the host to which a server is moved.
     """
 
     service: Text
@@ -135,6 +137,7 @@ class LoggedError:
     filters: Optional[tuple[FilterResult, ...]] = omitted()
     insufficient: Optional[str] = omitted()
     severity: Severity = omitted(Severity.ERROR)
+    at_destination: bool = omitted(False)
 
     @property
     def is_warning(self) -> bool:
@@ -447,6 +450,13 @@ class Record:
             and failed.stage is StageName.DATAPLANE
             and bool(failed.details.get("guest"))
         )
+
+    @property
+    def has_silent_guest(self) -> bool:
+        """Return whether an operation has ended well, and the guest has not answered since."""
+        failed = self.failed_stage
+        error = failed.error if failed else None
+        return error is not None and error.kind == NO_ANSWER
 
     @property
     def as_second_guest(self) -> Record:

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Optional, TypeVar
 
-from .codec import Count, Seconds, Text, Time, omitted, schema
+from .codec import (
+    Count,
+    MalformedError,
+    Seconds,
+    Text,
+    Time,
+    from_json,
+    omitted,
+    schema,
+)
+from .details import Details
 from .words import StageName, StageStatus
 
+Known = TypeVar("Known", bound=Details)
 KindName = Annotated[str, schema(pattern="^[a-z][a-z0-9_]*$")]
 # Without a query, which may hold a signature
 UrlPath = Annotated[str, schema(pattern="^/[^?#]*$")]
@@ -132,3 +143,10 @@ class Stage:
     @classmethod
     def skipped(cls, name: StageName, reason: str) -> Stage:
         return cls(name, StageStatus.SKIPPED, details={"reason": reason})
+
+    def details_as(self, kind: type[Known]) -> Optional[Known]:
+        """Return what the stage found; None for a record of others that has it otherwise."""
+        try:
+            return from_json(kind, self.details)
+        except MalformedError:
+            return None

@@ -37,9 +37,7 @@ def rows_of(record: Record) -> list[LegRow]:
 def text_of(leg: Leg) -> str:
     """Return how long an operation took, where the server went, and for how long it did not answer."""
     took = "not ended" if leg.seconds is None else f"{leg.seconds:.1f} s"
-    return ", ".join(
-        part for part in (took, place_of(leg), outage_of(leg)) if part
-    )
+    return ", ".join(filter(None, (took, place_of(leg), outage_of(leg))))
 
 
 def place_of(leg: Leg) -> str:

@@ -44,6 +44,6 @@ def rows_of(record: Record) -> list[PathRow]:
 
 def route_of(check: PathCheck, hosts: dict[str, str | None]) -> str:
     """Return the way of a check, as first (compute1) -> second (compute2)."""
-    names = [name for name in (check.source, check.target) if name]
+    names = list(filter(None, (check.source, check.target)))
     ends = [place_of(name, hosts.get(name)) for name in names]
     return " -> ".join(ends)

@@ -574,7 +574,7 @@ class Details:
             for provider in self.of_providers(wanted.values())
         }
         detailed = [with_providers(host, read) for host in hosts]
-        full = [host for host in detailed if self.is_full(host)][:MOST_FULL]
+        full = list(filter(self.is_full, detailed))[:MOST_FULL]
         leftovers = self.reader.each(
             "leftover allocations", self.leftovers, full
         )

@@ -16,6 +16,11 @@ from .instance import look as look_at_instance
 
 # A packet that is too large for a link is none that a switch drops.
 TRACED = ("ping", "open")
+# What is lost if the first guest does not answer the second one: the question, or the answer
+SILENT = tuple(
+    PathCheck("ping", source, target, CheckStatus.FAILED, "no answer")
+    for source, target in ((SECOND, FIRST), (FIRST, SECOND))
+)
 
 
 def look(

@@ -113,7 +113,7 @@ def quota_of(texts: dict[str, str]) -> Reason:
                 Shortage.QUOTA, name, asked=asked, free=free, capacity=limit
             )
         )
-    return next((quota for quota in found if is_exceeded(quota)), found[0])
+    return next(filter(is_exceeded, found), found[0])
 
 
 def is_exceeded(quota: Reason) -> bool:

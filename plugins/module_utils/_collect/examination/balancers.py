@@ -67,7 +67,7 @@ def asked(path: str) -> str:
 def back_ends(answer: str) -> tuple[BackEnd, ...]:
     """Parse haproxy's statistics, a table of comma-separated values."""
     lines = answer.lstrip("# ").splitlines()
-    rows = [row for row in csv.DictReader(lines) if is_down(row)]
+    rows = list(filter(is_down, csv.DictReader(lines)))
     return tuple(back_end_of(row) for row in rows[:MOST])
 
 

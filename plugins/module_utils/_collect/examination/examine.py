@@ -18,6 +18,7 @@ from ..._model.question import Endpoint, Question
 from ..._model.reach import BackEnd, Certificate, ResolvedName
 from ..commands import Host
 from . import (
+    addresses,
     balancers,
     broker,
     certificates,
@@ -103,6 +104,7 @@ def examine(
             *locks.result(),
             *answer.result().reports,
             *accelerator.result(),
+            *addresses.own(host, components, options.of_files, own),
         ),
         exhausted=tuple(exhausted.result()),
         files=files.result(),

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Optional, TypeVar
+from typing import Any, NamedTuple, Optional, TypeVar
 
 from ..._components.catalogue import COMPONENTS
 from ..._components.tables import BINARIES
@@ -116,6 +116,11 @@ SENDERS = compiled(
     {component.name: component.sends_back for component in COMPONENTS}
 )
 
+# What a service logs of the other host of a move
+AT_DESTINATION = compiled(
+    {component.name: component.moves_with for component in COMPONENTS}
+)
+
 
 def first_match(
     table: Sequence[tuple[str, re.Pattern[str]]], text: str
@@ -163,6 +168,11 @@ def is_periodic(logger: str | None, text: str) -> bool:
     return bool(PERIODIC_LOGGER.match(logger or "") or PERIODIC.match(text))
 
 
+def is_at_destination(text: str) -> bool:
+    """Return whether an error is about the host to which a server is moved, and not about the one that logged it."""
+    return first_match(AT_DESTINATION, text) is not None
+
+
 def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
     """Return (component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
     agent = DEAD_AGENT.search(text)
@@ -197,3 +207,18 @@ def named_in(text: str, writer: str) -> Named:
         return Named(writer, None, [])
     peer, address = peer_in(text)
     return Named(peer, address, mentioned_in(text))
+
+
+def failure_in(text: str, writer: str) -> dict[str, Any]:
+    """Return how and at whom a component failed, as an event of an error has it."""
+    how = how_of(text)
+    named = named_in(text, writer)
+    failure: dict[str, Any] = {
+        "how": None if how is None else how.value,
+        "peer": named.peer,
+        "peer_address": named.address,
+        "mentions": named.mentions,
+    }
+    if is_at_destination(text):
+        failure["at_destination"] = True
+    return failure

@@ -59,7 +59,7 @@ def read(
     zone: float,
 ) -> list[ReadEvent]:
     """Return the last error of each service that does not stay up. writers: those of the platform, as JSON has them."""
-    ending = [unit for unit in units if is_ending(unit)][:MOST]
+    ending = list(filter(is_ending, units))[:MOST]
     if not ending:
         return []
     found: dict[str, ReadEvent] = {}
@@ -96,7 +96,7 @@ def of_files(
     zone: float,
 ) -> list[ReadEvent]:
     """Return the last errors in the files of some services, the newest file of each."""
-    names = {log_of(unit) for unit in units}
+    names = set(map(log_of, units))
     own = [writer for writer in writers if writer.service in names]
     now = time.time()
     files = log_files.files_of(host, own, now - LOOK_BACK)
@@ -169,16 +169,11 @@ def of_journal(host: Host, unit: ServiceUnit) -> ReadEvent | None:
 
 def event_of(service: str, at: float, message: str, logger: str) -> ReadEvent:
     """Return the event of an error, as those have it that a run has logged."""
-    how = error_text.how_of(message)
-    named = error_text.named_in(message, writer_of(service))
     fields = {
         "logger": logger,
         "exception": line_formats.exception_in(message),
         "raised_in": None,
-        "how": None if how is None else how.value,
-        "peer": named.peer,
-        "peer_address": named.address,
-        "mentions": named.mentions,
+        **error_text.failure_in(message, writer_of(service)),
         "quote": quote_of(message),
     }
     return ReadEvent(at, service, "error", 1.0, fields=fields)

@@ -373,8 +373,6 @@ class Scan:
         """Return the exception of an error, the module that raised it, how and at whom it failed, and its quote."""
         whole = parsed.text if parsed.message is None else parsed.message
         message = error_text.without_frames(whole)[:LONGEST_FAILURE]
-        how = error_text.how_of(message)
-        named = error_text.named_in(message, writer_of(service))
         raised_in = line_formats.module_in(line)
         is_logged_by_task = error_text.is_periodic(parsed.logger, message)
         is_raised_in_task = error_text.is_periodic(raised_in, "")
@@ -382,10 +380,7 @@ class Scan:
         return {
             "exception": line_formats.exception_in(parsed.text),
             "raised_in": raised_in,
-            "how": None if how is None else how.value,
-            "peer": named.peer,
-            "peer_address": named.address,
-            "mentions": named.mentions,
+            **error_text.failure_in(message, writer_of(service)),
             "quote": quote_of(message, self.keys) if message else None,
             "filters": to_json(line_formats.filters_in(message)) or None,
             "insufficient": line_formats.insufficient_in(message),

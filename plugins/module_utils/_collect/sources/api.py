@@ -10,17 +10,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..._model.event import Event
+from ..._model.details import JourneyDetails, ServerEvent
+from ..._model.event import NOVA_EVENTS, Event
 from ..._model.instance import Port
 from ..._model.record import Record
 from ..._model.stage import Call, Stage
 from ..._model.words import StageName
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
+from ..logs import error_text, line_formats
 from .source import Context, JsonObject, Rule, Source
 
 # Nova and Neutron give their times in whole seconds.
 WHOLE_SECOND = 1.0
+NOVA_COMPUTE = "nova-compute"
 # OpenStack's own middleware makes these. Another server, such as Ceph's gateway, gives ids of its own.
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
@@ -37,6 +40,7 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
         found += from_waits(stage, run.keys)
     found += from_token(run.record)
     found += from_nova(run.record, run.keys)
+    found += from_failed_legs(run.record)
     found += from_instance(run.record)
     return found
 
@@ -118,6 +122,39 @@ def from_action(action: JsonObject, keys: Keys) -> Event:
         keys=keys,
         resolution_s=WHOLE_SECOND,
         fields={"event": action["event"], "result": action.get("result")},
+    )
+
+
+def from_failed_legs(record: Record) -> Iterable[Event]:
+    """Return why operations after the boot failed, as Nova says. It logs the same, but often some seconds later."""
+    details = record.stage_or_skipped(StageName.JOURNEY).details_as(
+        JourneyDetails
+    )
+    for leg in details.legs if details else ():
+        if leg.failed and leg.failed.error and leg.failed.host:
+            host = record.hosts_by_name.get(leg.failed.host, leg.failed.host)
+            yield from_failure(leg.failed, host, leg.request_id)
+
+
+def from_failure(
+    failed: ServerEvent, host: str, request_id: str | None
+) -> Event:
+    error = failed.error or ""
+    at = failed.finish_time or failed.start_time
+    return Event(
+        seconds_of(at) if at else 0.0,
+        NOVA_COMPUTE,
+        "error",
+        f"nova's event {failed.event}: {error}",
+        host=host,
+        resolution_s=WHOLE_SECOND,
+        keys={"request": [request_id]} if request_id else {},
+        fields={
+            "logger": NOVA_EVENTS,
+            "exception": line_formats.exception_in(error),
+            **error_text.failure_in(error, NOVA_COMPUTE),
+            "quote": error,
+        },
     )
 
 

@@ -174,7 +174,7 @@ def ovs_ofctl(report: Report, words: Sequence[str]) -> str:
     if not ports:
         return text
     wanted = re.compile(rf"\b{re.escape(ports[0])}\b")
-    return "\n".join(line for line in text.splitlines() if wanted.search(line))
+    return "\n".join(filter(wanted.search, text.splitlines()))
 
 
 def ovs_appctl(_report: Report, words: Sequence[str]) -> str:

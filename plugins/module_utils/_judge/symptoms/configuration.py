@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..._components.tables import SECTIONS, project_of
+from ..._components.tables import OWN_ADDRESSES, SECTIONS, project_of
 from ..._model.host import ChangedFile, Difference, Host
 from ..._model.service import services_of
 from ..._model.symptom import Code, Symptom
@@ -21,6 +21,10 @@ from .owners import owner_in, owners_of, readers_of
 # What the examination names in the place of a file for the database of Open vSwitch, and whose configuration is there
 SWITCH = "Open vSwitch"
 CONFIGURED_IN_SWITCH = "ovn-controller"
+# Each host examines by itself whether these have an address of its own.
+RIGHTLY_DIFFERENT = frozenset(
+    f"[{section}] {name}" for section, name in OWN_ADDRESSES
+)
 
 
 class Change(NamedTuple):
@@ -91,6 +95,7 @@ def differences(case: Case) -> list[Symptom]:
                     setting=option,
                 )
                 for component in owners_of_difference(path, host)
+                if option not in RIGHTLY_DIFFERENT
             ]
     return symptoms
 

@@ -121,7 +121,7 @@ def metadata(case: Case) -> list[Symptom]:
         if status not in METADATA:
             continue
         components, how = METADATA[status]
-        certain = len({project_of(component) for component in components}) == 1
+        certain = len(set(map(project_of, components))) == 1
         symptoms += [
             Symptom(
                 Code.METADATA_ANSWER,

@@ -141,13 +141,11 @@ def loops(case: Case, service: Service) -> int:
 
 def reports(case: Case) -> list[Symptom]:
     """Return what shared services report about themselves, without what is usual or far from the instance."""
-    is_replicated = any(
-        has_writable_database(host) for host in case.record.hosts
-    )
+    is_replicated = any(map(has_writable_database, case.record.hosts))
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
-        for report in host.examination.reports if host.examination else ():
-            if not is_usual(report, is_replicated) and not is_far_link(
+        for report in host.examined.reports:
+            if not is_usual(report, is_replicated) and is_about_instance(
                 report, host, case
             ):
                 how = How.of(report.kind)
@@ -169,13 +167,17 @@ def is_usual(report: OwnReport, is_replicated: bool) -> bool:
     return is_replicated and report.kind == How.READ_ONLY
 
 
-def is_far_link(report: OwnReport, host: Host, case: Case) -> bool:
-    """Return whether it is the wire of another compute host, which carries nothing of this instance."""
-    return (
-        report.kind == How.LINK
-        and case.is_far(host.host)
-        and is_compute_host(host)
-    )
+def is_about_instance(report: OwnReport, host: Host, case: Case) -> bool:
+    """Return whether what was reported can concern the instance.
+
+    The wire of another compute host carries nothing of it, and hosts use the addresses that they give of themselves for
+    moves.
+    """
+    if report.kind == How.ADDRESS:
+        return case.may_move
+    if report.kind == How.LINK:
+        return not (case.is_far(host.host) and is_compute_host(host))
+    return True
 
 
 def is_compute_host(host: Host) -> bool:
@@ -325,7 +327,7 @@ def resources(case: Case) -> list[Symptom]:
     """Return what a host has run out of, for each service there that may need it."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
-        for found in host.examination.exhausted if host.examination else ():
+        for found in host.examined.exhausted:
             how = How.of(found.kind)
             is_program = how in (
                 How.NOT_EXECUTABLE,

@@ -166,11 +166,18 @@ def symptoms_of(
     )
     if not peers:
         return [replace(base, logger=error.logger)]
-    place = case.host_at(error.peer_address)
     return [
-        replace(base, peer=peer, peer_host=case.place_of(peer, place))
+        replace(base, peer=peer, peer_host=host_of_peer(error, peer, case))
         for peer in peers
     ]
+
+
+def host_of_peer(error: LoggedError, peer: str, case: Case) -> str | None:
+    """Return the host of a peer that an error names: by its address, or as the error is about the end of a move."""
+    named = case.place_of(peer, case.host_at(error.peer_address))
+    if named or not error.at_destination:
+        return named
+    return case.place_of(peer, case.destination)
 
 
 def holders_of_endpoint(peers: list[str], case: Case) -> list[str]:

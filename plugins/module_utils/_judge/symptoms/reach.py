@@ -145,14 +145,14 @@ def wrong_address(
 
 
 def probed(host: Host) -> Sequence[Reach]:
-    return host.examination.reach if host.examination else ()
+    return host.examined.reach
 
 
 def pending(case: Case) -> list[Symptom]:
     """Return the connections that had no answer when the host was examined."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
-        for entry in host.examination.pending if host.examination else ():
+        for entry in host.examined.pending:
             if entry.component is not None:
                 waiting = Reach(
                     entry.component,

@@ -31,7 +31,9 @@ def missing(case: Case) -> list[Symptom]:
                 Symptom(
                     Code.STEP_MISSING,
                     responsible_for(step, done),
+                    host=case.host_of_lifeline(step.source),
                     peer=receiver_of(step, done),
+                    peer_host=case.host_of_lifeline(step.target),
                     how=How.MISSING
                     if proves and step.status == StepStatus.MISSING
                     else How.UNSEEN,

@@ -19,6 +19,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.stage 
 
 pytestmark = pytest.mark.usefixtures("hurry")
 ALL = list(OPERATIONS)
+GIVEN_UP = ServerEvent("cold_migrate", result="Error", error="not able to execute ssh")
 
 
 @pytest.fixture(autouse=True)
@@ -132,14 +133,25 @@ def test_a_server_that_stays_on_its_host_has_not_been_moved(error, cloud):
 
 
 @pytest.mark.usefixtures("two", "watcher")
-def test_an_action_that_nova_gave_up_fails_at_once(error, cloud, monkeypatch):
+def test_an_action_that_nova_gave_up_fails_at_once(error, go, cloud, monkeypatch):
     preparing = {"status": "ACTIVE", "OS-EXT-STS:task_state": "resize_prep"}
     cloud.after_action["resize"] = [preparing, {"status": "ACTIVE"}]
-    events = (ServerEvent("conductor_migrate_server", result="Success"), ServerEvent("cold_migrate", result="Error"))
+    events = (ServerEvent("conductor_migrate_server", result="Success"), GIVEN_UP)
     monkeypatch.setattr(servers, "events_of", lambda *_request: events)
     failure = error("journey", journey=["resize"])
     assert failure["kind"] == "operation_failed"
-    assert "is ACTIVE again, as cold_migrate failed" in failure["message"].replace(", running", "")
+    expected = "is ACTIVE again, as cold_migrate failed; the cloud answered: not able to execute ssh"
+    assert expected in failure["message"].replace(", running", "")
+    (leg,) = go.record("journey")["details"]["legs"]
+    assert leg["failed"] == {"event": "cold_migrate", "result": "Error", "error": "not able to execute ssh"}
+
+
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize(("events", "words"), [((GIVEN_UP,), "not able to execute ssh"), ((), "no fault is given")])
+def test_a_server_in_error_without_a_fault_has_the_reason_of_its_event(error, cloud, monkeypatch, events, words):
+    cloud.after_action["reboot"] = [{"status": "ERROR"}]
+    monkeypatch.setattr(servers, "events_of", lambda *_request: events)
+    assert error("journey", journey=["reboot"])["answer"] == words
 
 
 @pytest.mark.usefixtures("two")

@@ -13,9 +13,11 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import line_formats
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.sources import api
 from ansible_collections.stackproof.provision.plugins.module_utils._match import events, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import MOST_ERRORS, errors_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
 
 SERVER, BOOT = "593bff83-ecde-4bff-b038-2774dcc49b76", "req-03b40d4a-6468-4371-a2d5-864347bcb436"
 OTHER = "req-99999999-6468-4371-a2d5-864347bcb436"
@@ -401,3 +403,47 @@ def test_a_traceback_through_the_periodic_tasks_makes_an_error_one_of_theirs():
 def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
     (raised,) = filed(error(message))[1]
     assert (raised["peer"], raised["mentions"], raised["how"]) == ("nova-compute", [], "denied")
+
+
+@pytest.mark.parametrize(
+    ("message", "is_there"),
+    [
+        ("Live Migration failure: operation failed: migration job: unexpectedly failed", True),
+        ("[instance: 0c02b187-3eec-45f3-af10-870926bf809c] Migration operation has aborted", True),
+        ("Failed to start libvirt guest: libvirt.libvirtError: Live Migration failure: of before", False),
+    ],
+)
+def test_an_error_may_be_about_the_host_to_which_a_server_is_moved(message, is_there):
+    _text, (found,) = filed(error(message))
+    assert found.get("at_destination", False) is is_there
+
+
+REASON = "not able to execute ssh command: Command: ssh 10.0.0.9 Stderr: 'Permission denied (publickey)'"
+
+
+def of_journey(**failed):
+    event = {"event": "cold_migrate", "finish_time": "2026-11-21T10:00:05.000000", "result": "Error", **failed}
+    leg = {"operation": "migrate", "status": "failed", "request_id": BOOT, "failed": event}
+    stage = as_json.stage("journey", "failed", details={"legs": [leg]})
+    host = as_json.host("node-2", facts={"names": ["compute2"]})
+    return as_json.typed({"stages": [stage], "hosts": [host]})
+
+
+def errors_in(record, *logged):
+    return errors_of([*api.from_failed_legs(record), *logged])
+
+
+def test_what_nova_says_of_an_event_that_failed_is_an_error_of_its_host():
+    (found,) = errors_in(of_journey(host="compute2", error=REASON))
+    assert (found.service, found.host, found.how, found.own) == ("nova-compute", "node-2", "denied", True)
+
+
+@pytest.mark.parametrize("known", [{"host": "compute2"}, {"error": REASON}])
+def test_of_an_event_without_a_reason_or_a_host_nothing_is_known(known):
+    assert errors_in(of_journey(**known)) == ()
+
+
+def test_what_the_service_has_logged_by_then_stands_alone():
+    own = Event(1.0, "nova-compute", "error", host="node-2", keys={"request": [BOOT]}, fields={"logger": "a.b"})
+    (found,) = errors_in(of_journey(host="compute2", error=REASON), own)
+    assert found.logger == "a.b"

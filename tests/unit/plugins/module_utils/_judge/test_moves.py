@@ -1,0 +1,97 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A move of a server that failed: it may lie with the host from which the server was to go, or with the other one."""
+
+from __future__ import annotations
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import (
+    configuration,
+    hosts,
+    logs,
+    steps,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
+from cases_by_hand import case_of, flow, logged
+from cases_by_hand import stage as a_stage
+
+SOURCE, DESTINATION, THIRD = "compute1", "compute2", "compute3"
+ADDRESS = {
+    "component": "nova-compute",
+    "kind": "address",
+    "text": "[DEFAULT] my_ip is 10.0.0.9, no address of this host",
+}
+DIFFERENCE = {"kind": "option", "what": "/etc/nova/nova.conf [DEFAULT] my_ip"}
+
+
+def journey(action="live-migration"):
+    leg = {"operation": "move", "status": "failed", "actions": [{"action": action, "request_id": None}]}
+    return a_stage("journey", details={"legs": [leg]})
+
+
+def host(name, domain=None, **examination):
+    names = ("nova-compute", "libvirt")
+    services = [{"component": name, "unit": f"{name}.service", "state": "running"} for name in names]
+    facts = {"services": services, "names": [name], "domain": domain}
+    return as_json.host(name, facts=facts, examination=examination or None)
+
+
+def both(*more, **examination):
+    return [host(SOURCE, domain={"name": "instance-1"}), host(DESTINATION, **examination), *more]
+
+
+def step(name, *follows, source="libvirt (source)", target="libvirt (destination)", **seen):
+    return as_json.step(name, source, target, "m", "libvirt", follows=list(follows), stage="journey", **seen)
+
+
+def case(*more, stage=None, **record):
+    return case_of(both(*more), stage or journey(), **record)
+
+
+def test_of_two_compute_hosts_the_other_one_is_the_destination():
+    assert case().destination == DESTINATION
+    assert case(stage=journey("rebuild")).destination is None
+
+
+def test_of_three_compute_hosts_it_is_the_one_on_which_a_step_was_seen():
+    third = host(THIRD)
+    assert case(third).destination is None
+    seen = step(
+        "0", source="nova-compute (destination)", status="seen", at="2026-11-21T10:00:02.000000+00:00", host=THIRD
+    )
+    assert case(third, flows=[flow([seen])]).destination == THIRD
+
+
+@pytest.mark.parametrize(("is_there", "expected"), [(True, DESTINATION), (False, None)])
+def test_an_error_about_the_destination_counts_there(is_there, expected):
+    error = logged(host=SOURCE, exception="libvirt.libvirtError", how="refused", at_destination=is_there)
+    (symptom,) = logs.errors(case(errors=[error]))
+    assert (symptom.peer, symptom.peer_host) == ("libvirt", expected)
+
+
+def test_a_step_between_two_hosts_is_missing_at_both():
+    missing = step("1", status="missing")
+    (symptom, *_workers) = steps.missing(case(flows=[flow([missing])]))
+    assert (symptom.host, symptom.peer_host) == (SOURCE, DESTINATION)
+
+
+def test_who_is_let_in_without_credentials_is_as_little_to_blame_as_who_refuses():
+    error = logged(host=SOURCE, exception="libvirt.libvirtError", how="denied", at_destination=True)
+    moving = case(errors=[error])
+    cause = model.causes(moving, logs.errors(moving))[0]
+    assert (cause.component, cause.host) == ("libvirt", DESTINATION)
+
+
+@pytest.mark.parametrize(("action", "codes"), [("migrate", [Code.OWN_REPORT]), ("rebuild", [])])
+def test_the_address_that_a_host_gives_of_itself_counts_for_a_move(action, codes):
+    told = hosts.reports(case_of(both(reports=[ADDRESS]), journey(action)))
+    assert [symptom.code for symptom in told] == codes
+
+
+def test_hosts_rightly_differ_in_their_own_addresses():
+    assert configuration.differences(case_of(both(differences=[DIFFERENCE]), journey())) == []
+    other = {**DIFFERENCE, "what": "/etc/nova/nova.conf [DEFAULT] debug"}
+    assert len(configuration.differences(case_of(both(differences=[other]), journey()))) > 0
