@@ -45,6 +45,7 @@ options:
     description:
       - What the examination of the host after a failed stage needs to know. Without it the host is not examined.
       - C(salt) keys the digests of settings, C(since) is a time in seconds, and C(endpoints) are those of the catalog.
+        C(hosts) are those to which a server may move.
     type: dict
   patience:
     description: After how many seconds a command on the host counts as hung, unless it reads logs. Defaults to 15.

@@ -110,8 +110,8 @@ broken:
   sample: false
 examine:
   description:
-    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since) and C(endpoints). Null if
-      nothing has failed, or O(examine) is false.
+    - What M(stackproof.provision.evidence_info) needs to examine a host, C(salt), C(since), C(endpoints) and C(hosts).
+      Null if nothing has failed, or O(examine) is false.
   returned: success
   type: dict
   sample: null
@@ -412,6 +412,16 @@ def what_to_examine(
     return examine
 
 
+def hosts_of_moves(run: Run | None, agents: tuple[Agent, ...]) -> list[str]:
+    """Return the names by which compute hosts reach each other, if an operation failed that may have moved a server."""
+    failed = run.record.failed_stage if run else None
+    if failed is None or failed.stage is not StageName.JOURNEY:
+        return []
+    return [
+        agent.host for agent in agents if agent.component == "nova-compute"
+    ]
+
+
 def endpoints_of(session: Any) -> tuple[Endpoint, ...]:
     """Return the endpoints of all services in the catalogue."""
     catalogue = session.auth.get_access(session).service_catalog.catalog
@@ -497,6 +507,8 @@ def main() -> None:
         agents, instance, others, examine, capacity = (
             question.result() for question in asked
         )
+        if examine is not None:
+            examine["hosts"] = hosts_of_moves(run, agents)
         if run and not module.check_mode:
             with run.alone():
                 run.update(

@@ -21,9 +21,11 @@ class Endpoint:
 class Question:
     """The question that a host is asked. salt: the word that keys digests. endpoints: those of the catalogue.
 
-    since: when the time begins whose errors of the kernel count, by the clock of the host.
+    since: when the time begins whose errors of the kernel count, by the clock of the host. hosts: the names of those to
+    which a server may move.
     """
 
     salt: str
     since: float
     endpoints: tuple[Endpoint, ...] = ()
+    hosts: tuple[str, ...] = ()

@@ -92,7 +92,7 @@ def examine(
     # These need what the settings name.
     with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
         reach = pool.submit(peer_probes.probes, peers)
-        names = pool.submit(resolved.read, host, peers)
+        names = pool.submit(resolved.read, host, peers, question.hosts)
         expiring = pool.submit(certificates.read, host, components, peers)
         answer = pool.submit(answer_of_broker, host, components, options)
         accelerator = pool.submit(accelerator_of, host, components, options)

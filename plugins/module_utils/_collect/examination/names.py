@@ -19,11 +19,12 @@ MOST = 20
 UNKNOWN = "exit status 2"
 
 
-def read(host: Host, peers: NamedPeers) -> tuple[ResolvedName, ...]:
-    """Return what the names of peers mean on a host."""
-    names = sorted({peer.address for peer in peers if is_name(peer.address)})[
-        :MOST
-    ]
+def read(
+    host: Host, peers: NamedPeers, others: Iterable[str] = ()
+) -> tuple[ResolvedName, ...]:
+    """Return what the names of peers and of other hosts mean on a host."""
+    known = {peer.address for peer in peers}
+    names = sorted(filter(is_name, known.union(others)))[:MOST]
     if not names:
         return ()
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -20,6 +20,8 @@ from ..._model.symptom import Code, Symptom
 from ..case import Case
 from .reach import clients, probed
 
+# The component that names another host to libvirt and to ssh
+MOVER = "nova-compute"
 BALANCER, KEEPER = "haproxy", "keepalived"
 # What a name means on the hosts that have been read
 Meanings = Mapping[str, tuple[str, ...]]
@@ -79,9 +81,19 @@ def of_name(
     addresses: tuple[str, ...],
     usual: set[str],
 ) -> list[Symptom]:
-    """Return the symptoms of the services of a host that ask a peer by such a name."""
+    """Return the symptoms of the services of a host that ask a peer by such a name, or another host for a move."""
     code = Code.NAME_ELSEWHERE if addresses else Code.NAME_UNRESOLVED
+    reported = (", ".join(addresses), ", ".join(sorted(usual)))
     symptoms: list[Symptom] = []
+    if (
+        host.host == case.instance_host
+        and case.names.get(name, "") == case.destination
+    ):
+        symptoms.append(
+            Symptom(
+                code, MOVER, host=host.host, setting=name, reported=reported
+            )
+        )
     for entry in probed(host):
         if entry.address != name:
             continue
@@ -93,7 +105,7 @@ def of_name(
                 host=host.host,
                 share=share,
                 setting=name,
-                reported=(", ".join(addresses), ", ".join(sorted(usual))),
+                reported=reported,
             )
             for component in clients(host, entry.component, entry.named_by)
         ]

@@ -67,7 +67,7 @@ def test_a_removal_that_failed_is_examined(call, booted, cloud):
     as_json.change(removed, removal=as_json.stage("removal", "failed"))
     removed.save()
     result = call(module, cloud="small", run_dir=booted.directory, examine=True)
-    assert (result["broken"], set(result["examine"])) == (True, {"salt", "since", "endpoints"})
+    assert (result["broken"], set(result["examine"])) == (True, {"salt", "since", "endpoints", "hosts"})
     # The server is gone, and need not be asked for.
     assert (record(booted)["instance"], cloud.requests) == (before, [])
 

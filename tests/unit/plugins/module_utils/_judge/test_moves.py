@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import (
     configuration,
+    fronts,
     hosts,
     logs,
     steps,
@@ -95,3 +96,23 @@ def test_hosts_rightly_differ_in_their_own_addresses():
     assert configuration.differences(case_of(both(differences=[DIFFERENCE]), journey())) == []
     other = {**DIFFERENCE, "what": "/etc/nova/nova.conf [DEFAULT] debug"}
     assert len(configuration.differences(case_of(both(differences=[other]), journey()))) > 0
+
+
+def named(name, *addresses):
+    return [{"name": name, "addresses": list(addresses)}]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "codes"),
+    [(["10.0.0.9"], [Code.NAME_ELSEWHERE]), ([], [Code.NAME_UNRESOLVED]), (["10.0.0.12"], [])],
+)
+def test_the_name_of_the_destination_counts_where_the_server_came_from(addresses, codes):
+    right = named(DESTINATION, "10.0.0.12")
+    known = [
+        host(SOURCE, domain={"name": "instance-1"}, names=named(DESTINATION, *addresses)),
+        host(DESTINATION, names=right),
+        as_json.host("controller1", examination={"names": right}),
+    ]
+    found = fronts.names(case_of(known, journey()))
+    assert [(one.code, one.component, one.host) for one in found] == [(code, "nova-compute", SOURCE) for code in codes]
+    assert fronts.names(case_of(known, journey("rebuild"))) == []

@@ -49,3 +49,8 @@ def test_what_is_no_name_is_not_resolved(replay, address):
 def test_of_very_many_names_only_the_first_are_resolved(replay):
     found, _host = read(replay, LOCALHOST, *(f"c{number:03}" for number in range(100)))
     assert len(found) == names.MOST
+
+
+def test_names_of_other_hosts_are_resolved_as_well(replay):
+    host = replay(None, {"id -u": "0", "getent": LOCALHOST})
+    assert [one.name for one in names.read(host, peers("c1"), ["compute2", "10.0.0.2"])] == ["c1", "compute2"]
