@@ -45,7 +45,7 @@ from wrong_requests import FLAVOR, full_inventories, offering_flavor, prepared_n
 
 CONTENTS, LIMITS, SETTING, SECRET = Kind.CONTENTS, Kind.LIMITS, Kind.SETTINGS, Kind.CREDENTIALS
 CEPH, CINDER_KEYRING = "/etc/ceph/ceph.conf", "/etc/ceph/ceph.client.cinder.keyring"
-OTHER_KEY = r"s#key = .*#key = AQBpZ2lkAAAAABAAu7u7u7u7u7u7u7u7u7u7uw==#"
+OTHER_KEY = f"s#key = .*#key = AQBpZ2lkAAAAABAA{'u7' * 10}uw==#"
 # Who on a compute host speaks to the controller
 AROUND = "nova-compute neutron-l2-agent ovn-controller neutron-ovn-metadata-agent"
 SB_SOCKET = "unix:/var/run/ovn/ovnsb_db.sock"
