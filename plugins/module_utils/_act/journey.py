@@ -166,11 +166,17 @@ class Traveller:
 
 
 def reboot(server: Traveller) -> None:
-    server.act_until("reboot", "ACTIVE", body={"type": "SOFT"})
+    reboot_as(server, "SOFT")
 
 
 def hard_reboot(server: Traveller) -> None:
-    server.act_until("reboot", "ACTIVE", body={"type": "HARD"})
+    reboot_as(server, "HARD")
+
+
+def reboot_as(server: Traveller, kind: str) -> None:
+    """Reboot the server. It is active before and afterwards, so only Nova's events say whether it was rebooted."""
+    after = server.act_until("reboot", "ACTIVE", body={"type": kind})
+    server.must_be_under_way(after)
 
 
 def stop(server: Traveller) -> None:

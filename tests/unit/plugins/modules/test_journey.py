@@ -154,6 +154,15 @@ def test_a_server_in_error_without_a_fault_has_the_reason_of_its_event(error, cl
     assert error("journey", journey=["reboot"])["answer"] == words
 
 
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize("operation", ["reboot", "hard_reboot"])
+def test_a_reboot_that_nova_gave_up_is_none(error, cloud, monkeypatch, operation):
+    cloud.after_action["reboot"] = [{"status": "ACTIVE"}]
+    monkeypatch.setattr(servers, "events_of", lambda *_request: (GIVEN_UP,))
+    failure = error("journey", journey=[operation])
+    assert (failure["kind"], failure["answer"]) == ("operation_failed", "not able to execute ssh")
+
+
 @pytest.mark.usefixtures("two")
 def test_a_guest_that_does_not_answer_fails(error, watcher, monkeypatch):
     monkeypatch.setitem(OPERATIONS, "pause", lambda _server: watcher.update(silent=True))
