@@ -388,6 +388,9 @@ def is_wrong_endpoint(symptom: Symptom) -> bool:
 
 def by_component(symptom: Symptom) -> Advice | None:
     """Return the command by which a component shows what it has reported."""
+    if symptom.path is not None and symptom.setting is not None:
+        shown = option_command(symptom.path, symptom.setting)
+        return command(f"{shown}; ip -brief address", symptom.host)
     commands = commands_of(symptom.component)
     texts: dict[How | None, str | None] = {
         How.DENIED: commands.rights,

@@ -133,6 +133,16 @@ class Case:
         """Return the host that has an address or a name, as a line of a log has it."""
         return self.addresses.get(place or "") or self.names.get(place or "")
 
+    @cached_property
+    def givers(self) -> dict[str, tuple[str, str]]:
+        """Return the component, and its host, that gives an address as its own which is that of another host."""
+        found: dict[str, tuple[str, str]] = {}
+        for host in self.record.hosts:
+            for report in host.examined.reports:
+                if report.given:
+                    found[report.given.address] = report.component, host.host
+        return found
+
     def place_of(self, component: str, host: str | None) -> str | None:
         """Return a host that was named for a component; None if the component is on other hosts and not on that one."""
         if self.units(component) and not self.units(component, host):

@@ -96,12 +96,22 @@ class PendingConnection:
 
 
 @dataclass(frozen=True)
+class GivenAddress:
+    """An address that a component gives as one of its host. option: its section in brackets, and its name."""
+
+    path: str
+    option: str
+    address: str
+
+
+@dataclass(frozen=True)
 class OwnReport:
-    """What a component reported about itself when asked."""
+    """What a component reported about itself when asked. given: what it gives as its own address, and is not."""
 
     component: str
     kind: str
     text: str
+    given: Optional[GivenAddress] = omitted()
 
 
 @dataclass(frozen=True)

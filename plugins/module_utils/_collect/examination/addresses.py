@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterable
 
 from ..._components.tables import OWN_ADDRESSES
-from ..._model.host import OwnReport
+from ..._model.host import GivenAddress, OwnReport
 from ..._model.how import How
 from ..commands import Host
 from .configuration import Option
@@ -45,6 +45,7 @@ def report_of(option: Option) -> OwnReport:
         OWN_ADDRESSES[option.section, option.name],
         How.ADDRESS.value,
         f"{place} is {option.value}, no address of this host",
+        GivenAddress(option.path, place, option.value),
     )
 
 

@@ -157,6 +157,8 @@ def reports(case: Case) -> list[Symptom]:
                         host=host.host,
                         how=how,
                         reported=(report.text,),
+                        path=report.given.path if report.given else None,
+                        setting=report.given.option if report.given else None,
                     )
                 )
     return symptoms

@@ -166,6 +166,10 @@ def symptoms_of(
     )
     if not peers:
         return [replace(base, logger=error.logger)]
+    giver = case.givers.get(error.peer_address or "")
+    if giver and case.may_move:
+        component, host = giver
+        return [replace(base, peer=component, peer_host=host, certain=True)]
     return [
         replace(base, peer=peer, peer_host=host_of_peer(error, peer, case))
         for peer in peers

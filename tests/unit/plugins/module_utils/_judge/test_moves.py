@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import (
     configuration,
     fronts,
@@ -24,6 +24,7 @@ ADDRESS = {
     "component": "nova-compute",
     "kind": "address",
     "text": "[DEFAULT] my_ip is 10.0.0.9, no address of this host",
+    "given": {"path": "/etc/nova/nova.conf", "option": "[DEFAULT] my_ip", "address": "10.0.0.9"},
 }
 DIFFERENCE = {"kind": "option", "what": "/etc/nova/nova.conf [DEFAULT] my_ip"}
 
@@ -90,6 +91,20 @@ def test_who_is_let_in_without_credentials_is_as_little_to_blame_as_who_refuses(
 def test_the_address_that_a_host_gives_of_itself_counts_for_a_move(action, codes):
     told = hosts.reports(case_of(both(reports=[ADDRESS]), journey(action)))
     assert [symptom.code for symptom in told] == codes
+
+
+def test_what_fails_at_such_an_address_lies_with_who_gives_it():
+    address = {"peer": "libvirt", "peer_address": "10.0.0.9", "how": "refused"}
+    error = logged(host=SOURCE, exception="libvirt.libvirtError", at_destination=True, **address)
+    (symptom,) = logs.errors(case_of(both(reports=[ADDRESS]), journey(), errors=[error]))
+    assert (symptom.peer, symptom.peer_host) == ("nova-compute", DESTINATION)
+
+
+def test_the_advice_shows_the_option_and_the_addresses_of_its_host():
+    (symptom,) = hosts.reports(case_of(both(reports=[ADDRESS]), journey()))
+    shown = advice.by_component(symptom)
+    assert shown.host == DESTINATION
+    assert shown.command.endswith("/^my_ip/p}' /etc/nova/nova.conf; ip -brief address")
 
 
 def test_hosts_rightly_differ_in_their_own_addresses():
