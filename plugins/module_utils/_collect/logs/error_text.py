@@ -101,10 +101,15 @@ BAD_VALUES = compiled(
 # What a service may not do on its own host: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
+    r"|Load key \""
 )
 # neutron-server does not bind a port for an agent that it has not heard of for long.
 DEAD_AGENT = re.compile(
     r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'"
+)
+# A command on another host, which a service does as its own user
+BY_SSH = re.compile(
+    r"\bCommand: ssh(?: -[A-Za-z](?: \w+=\S+)?)* (?:\w+@)?(?P<place>[A-Za-z0-9][\w.:-]{0,60}) "
 )
 # Work that a service does again and again. Its lines may have the id of a request that is long over.
 PERIODIC_LOGGER = re.compile(r"^oslo[._]service\.periodic_task$")
@@ -173,8 +178,11 @@ def is_at_destination(text: str) -> bool:
     return first_match(AT_DESTINATION, text) is not None
 
 
-def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
-    """Return (component, address) that a line names as a sender, by a URL or by an address, or (None, None)."""
+def peer_in(text: str) -> tuple[str | None, str | None]:
+    """Return (component, address) that a line names as a sender, by a URL or by an address.
+
+    A command on another host has its address alone.
+    """
     agent = DEAD_AGENT.search(text)
     if agent:
         binary = agent.group("binary")
@@ -183,7 +191,10 @@ def peer_in(text: str) -> tuple[str, str | None] | tuple[None, None]:
     if sender:
         return sender, None
     peers = peers_of("", text)
-    return (peers[0].component, peers[0].address) if peers else (None, None)
+    if peers:
+        return peers[0].component, peers[0].address
+    command = BY_SSH.search(text)
+    return None, command.group("place") if command else None
 
 
 def mentioned_in(text: str) -> list[str]:

@@ -147,9 +147,7 @@ def symptoms_of(
 ) -> list[Symptom]:
     """Return the symptoms in an error: one for each component at which it may have failed, or one of its own."""
     component = writer_of(error.service)
-    peers = peers_of(error, component)
-    if error.exception_class == NO_ENDPOINT:
-        peers = holders_of_endpoint(peers, case)
+    peers = peers_in(error, component, case)
     base = Symptom(
         Code.LOGGED_FAILURE if peers else Code.LOGGED_ERROR,
         component,
@@ -166,18 +164,38 @@ def symptoms_of(
     )
     if not peers:
         return [replace(base, logger=error.logger)]
-    giver = case.givers.get(error.peer_address or "")
-    if giver and case.may_move:
-        component, host = giver
-        return [replace(base, peer=component, peer_host=host, certain=True)]
     return [
         replace(base, peer=peer, peer_host=host_of_peer(error, peer, case))
         for peer in peers
     ]
 
 
+def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
+    """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
+    peers = peers_of(error, component)
+    giver = case.givers.get(error.peer_address or "")
+    if giver is not None and case.may_move:
+        return [giver[0]]
+    if error.exception_class == NO_ENDPOINT:
+        return holders_of_endpoint(peers, case)
+    if not peers and is_of_other_host(error, component, case):
+        return [component]
+    return peers
+
+
+def is_of_other_host(error: LoggedError, component: str, case: Case) -> bool:
+    """Return whether a component failed to do something on another host, where it is as well."""
+    named = case.host_at(error.peer_address)
+    if named is None or named == error.host:
+        return False
+    return case.place_of(component, named) is not None
+
+
 def host_of_peer(error: LoggedError, peer: str, case: Case) -> str | None:
     """Return the host of a peer that an error names: by its address, or as the error is about the end of a move."""
+    giver = case.givers.get(error.peer_address or "")
+    if giver is not None and giver[0] == peer:
+        return giver[1]
     named = case.place_of(peer, case.host_at(error.peer_address))
     if named or not error.at_destination:
         return named

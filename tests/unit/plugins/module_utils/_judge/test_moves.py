@@ -131,3 +131,11 @@ def test_the_name_of_the_destination_counts_where_the_server_came_from(addresses
     found = fronts.names(case_of(known, journey()))
     assert [(one.code, one.component, one.host) for one in found] == [(code, "nova-compute", SOURCE) for code in codes]
     assert fronts.names(case_of(known, journey("rebuild"))) == []
+
+
+def test_a_command_that_fails_on_another_host_may_lie_with_the_same_component_there():
+    known = [host(SOURCE, domain={"name": "instance-1"}), host(DESTINATION)]
+    known[1]["facts"]["addresses"] = ["10.0.0.12"]
+    refused = logged(host=SOURCE, exception="nova.exception.ResizeError", how="denied", peer_address="10.0.0.12")
+    (symptom,) = logs.errors(case_of(known, journey("migrate"), errors=[refused]))
+    assert (symptom.component, symptom.peer, symptom.peer_host) == ("nova-compute", "nova-compute", DESTINATION)

@@ -118,6 +118,11 @@ MESSAGES = [
      "10.71.20.12", []),
     ("Could not retrieve schema from ssl:[fd00::12]:6641: Connection refused", "refused", "ovn-nb-db", "fd00::12", []),
     ("OVN_Southbound: connection closed by peer", "broken off", None, None, ["ovn-sb-db"]),
+    # A command on another host
+    ("Resize error: not able to execute ssh command: Unexpected error.\nCommand: ssh -o BatchMode=yes 10.71.16.11 "
+     "mkdir -p /var/lib/nova/instances/x\nStderr: 'nova@10.71.16.11: Permission denied (publickey)'", "denied", None,
+     "10.71.16.11", []),
+    ("Command: scp -r /var/lib/nova/x compute2:/var/lib/nova/x", None, None, None, []),
     # What a worker has sent back
     ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", None, "nova-compute",
      None, []),
