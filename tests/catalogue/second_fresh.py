@@ -206,7 +206,8 @@ def wrong_rows(site):
     table = "neutron.ipamallocationpools"
     pools = changed_rows(
         site,
-        f"CREATE TABLE {kept} AS SELECT p.* FROM {table} p {of_others}; DELETE p FROM {table} p {of_others}",
+        f"DROP TABLE IF EXISTS {kept}; CREATE TABLE {kept} AS SELECT p.* FROM {table} p {of_others};"
+        f" DELETE FROM {table} WHERE id IN (SELECT id FROM {kept})",
         f"INSERT IGNORE INTO {table} SELECT k.* FROM {kept} k JOIN neutron.ipamsubnets i ON i.id=k.ipam_subnet_id;"
         f" DROP TABLE {kept}",
     )
