@@ -66,6 +66,13 @@ class Port:
         )
 
     @property
+    def ipv6(self) -> Optional[str]:
+        """Return the first address of IPv6."""
+        return next(
+            (address for address in self.addresses if ":" in address), None
+        )
+
+    @property
     def outside(self) -> Optional[str]:
         """Return an address beside the first floating IP: even a router without a way to the world reaches it."""
         if not self.floating_ips:

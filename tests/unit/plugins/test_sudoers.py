@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import as_json
@@ -24,7 +25,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs
 from ansible_collections.stackproof.provision.plugins.module_utils._match import flow, follow
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import ServiceUnit
-from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance
+from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import DescribedInstance, GuestPath
 from tree import FLOWS, RECORDED
 
 SOURCES = Path(commands.__file__).parent
@@ -147,6 +148,19 @@ def read_stores(instance_in_ovn):
     return read
 
 
+@pytest.fixture
+def read_lost_ipv6(instance_in_ovn):
+    """Return a function that reads the stores for a ping over IPv6 that was lost: the recorded runs have lost none."""
+    instance = from_json(DescribedInstance, instance_in_ovn)
+    port, network = replace(instance.ports[0], addresses=("fd00::9",)), instance.networks[0]
+    path = GuestPath("ping6", port, network, replace(port, id="other", addresses=("fd00::12",)), network)
+
+    def read(name, host):
+        all_stores.read(host, set(STORES[name][1]), replace(instance, paths=(path,)))
+
+    return read
+
+
 def read_router(_name, host):
     """A router with a floating IP: the recorded instance has none."""
     names = host.ask(None, "ls", "/run/netns", root=False).split()
@@ -159,7 +173,7 @@ def read_sessions(_name, host):
 
 
 @pytest.fixture
-def asked(asked_of, read_facts, look_again, read_stores, log_commands):
+def asked(asked_of, read_facts, look_again, read_stores, read_lost_ipv6, log_commands):
     """(rules that a host needs, command) of all that is asked as root."""
     commands = [("logs", words) for words in log_commands]
     for name, (_parts, (part,)) in HOSTS.items():
@@ -169,6 +183,9 @@ def asked(asked_of, read_facts, look_again, read_stores, log_commands):
         commands += [("examination", words) for words in asked_of(name, look_again)]
     for name, (part, _services) in STORES.items():
         commands += [(part, words) for words in asked_of(name, read_stores)]
+        traced = {word: (RECORDED / f"commands/{word}-trace.txt").read_text() for word in ("ofproto", "ovn")}
+        lost = {"icmp6,": traced["ofproto"], "icmp6.type": traced["ovn"]}
+        commands += [(part, words) for words in asked_of(name, read_lost_ipv6, lost)]
     sessions = (RECORDED / "commands/bfd-up.json").read_text()
     commands += [("examination", words) for words in asked_of("compute2-ovn-stores", read_sessions, {"bfd": sessions})]
     return commands

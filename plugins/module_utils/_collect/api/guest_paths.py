@@ -15,7 +15,7 @@ from ..._model.words import CheckStatus
 from .instance import look as look_at_instance
 
 # A packet that is too large for a link is none that a switch drops.
-TRACED = ("ping", "open")
+TRACED = ("ping", "ping6", "open")
 # What is lost if the first guest does not answer the second one: the question, or the answer
 SILENT = tuple(
     PathCheck("ping", source, target, CheckStatus.FAILED, "no answer")

@@ -27,6 +27,8 @@ IN_SWITCH = {
     "eth.dst": "dl_dst",
     "ip4.src": "nw_src",
     "ip4.dst": "nw_dst",
+    "ip6.src": "ipv6_src",
+    "ip6.dst": "ipv6_dst",
     "ip.ttl": "nw_ttl",
     "udp.src": "udp_src",
     "udp.dst": "udp_dst",
@@ -34,9 +36,14 @@ IN_SWITCH = {
     "tcp.dst": "tcp_dst",
     "icmp4.type": "icmp_type",
     "icmp4.code": "icmp_code",
+    "icmp6.type": "icmpv6_type",
+    "icmp6.code": "icmpv6_code",
 }
 
 ECHO = {"icmp4.type": "8", "icmp4.code": "0"}
+ECHO6 = {"icmp6.type": "128", "icmp6.code": "0"}
+# What a guest calls its ping over IPv6
+PING6 = "ping6"
 
 
 @dataclass(frozen=True)
@@ -118,14 +125,32 @@ def arriving(path: GuestPath) -> list[Packet]:
 def between(
     path: GuestPath, direction: str, source_mac: str, target_mac: str
 ) -> list[Packet]:
+    name = f"{direction}{path.check}"
+    if path.check == PING6:
+        return over_ipv6(path, name, source_mac, target_mac)
     here, there = path.source.ipv4, path.target.ipv4
     if here is None or there is None:
         return []
     fields = way(source_mac, target_mac, here, there)
-    name = f"{direction}{path.check}"
     if path.port is None:
         return [Packet(name, "icmp", {**fields, **ECHO})]
     return [Packet(name, "tcp", {**fields, **to_port(path.port)})]
+
+
+def over_ipv6(
+    path: GuestPath, name: str, source_mac: str, target_mac: str
+) -> list[Packet]:
+    here, there = path.source.ipv6, path.target.ipv6
+    if here is None or there is None:
+        return []
+    fields = {
+        "eth.src": source_mac,
+        "eth.dst": target_mac,
+        "ip6.src": here,
+        "ip6.dst": there,
+        "ip.ttl": "64",
+    }
+    return [Packet(name, "icmp6", {**fields, **ECHO6})]
 
 
 def ways(

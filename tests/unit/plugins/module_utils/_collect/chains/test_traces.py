@@ -198,6 +198,16 @@ def test_a_knock_at_a_port_is_traced_with_that_port():
     assert words[-1].endswith(",tcp_src=40000,tcp_dst=22")
 
 
+def test_a_ping_over_ipv6_is_traced_by_addresses_of_ipv6():
+    source, target = replace(PORT, addresses=("192.0.2.9", "fd00::9")), replace(OTHER, addresses=("fd00::12",))
+    path = replace(PING, check="ping6", source=source, target=target)
+    packet = "icmp6,dl_src=fa:16:3e:00:00:01,dl_dst=fa:16:3e:00:00:04,ipv6_src=fd00::9,ipv6_dst=fd00::12,nw_ttl=64"
+    assert asked(switch_of("1d"), path) == [
+        (("br-int", f"in_port=5,{packet},icmpv6_type=128,icmpv6_code=0"), None),
+    ]
+    assert asked(HOST, replace(path, target=OTHER)) == []
+
+
 def test_packets_in_a_tunnel_come_in_there():
     ((words, _receiver),) = asked(HOST, replace(PING, source_network=TUNNELED, target_network=TUNNELED))
     assert words[:2] == ("--names", "br-tun")
