@@ -76,6 +76,10 @@ class Names(dict[str, str]):
         )
 
 
+# libvirt takes the interfaces of such a domain out of the switch.
+SHUT_OFF = "shut off"
+
+
 @dataclass(frozen=True)
 class Cloud:
     """The stores of all hosts, and the instance whose chains are walked."""
@@ -362,9 +366,11 @@ class Cloud:
 
     @property
     def is_in_domain(self) -> bool:
-        """Return whether libvirt has the port in the instance's domain, so that the switch must have it, too."""
+        """Return whether libvirt has the port in a domain that runs, so that the switch must have it, too."""
         domain = self.facts_of(self.host).domain
         if self.port is None or domain is None:
+            return False
+        if domain.state is not None and domain.state.name == SHUT_OFF:
             return False
         return self.port.mac in [
             interface.mac for interface in domain.interfaces

@@ -290,6 +290,9 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     missing = [name for name in DHCP_OPTIONS if not found.options.get(name)]
     if missing:
         return broken(f"without {', '.join(missing)}")
+    ranges = [subnet.cidr for subnet in given(cloud.network).subnets]
+    if found.cidr not in ranges:
+        return broken(f"those of {found.cidr}", listed(ranges))
     options = found.options.items()
     wrong = [
         f"wrong {name} ({value}, not {wanted(name, found, cloud)})"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Optional
@@ -26,6 +27,9 @@ GROUPED = re.compile(
 PROPERTY = "aggregate_instance_extra_specs:"
 REQUIRED, FORBIDDEN = "required", "forbidden"
 GROUP_POLICY = "group_policy"
+EMULATOR_THREADS = "hw:emulator_threads_policy"
+# What the name of a resource class has not
+NO_NAME = re.compile(r"[^A-Z0-9_]")
 ZONE = "availability_zone"
 MB_PER_GB = 1024
 # Properties of a flavor that stand for a trait. Those of an image have an underscore instead of the colon.
@@ -136,7 +140,19 @@ def usual_resources(
     ]
     if any(str(value).lower() in TRUE for value in is_encrypted):
         amounts["MEM_ENCRYPTION_CONTEXT"] = 1
+    if "PCPU" in amounts and specs.get(EMULATOR_THREADS) == "isolate":
+        amounts["PCPU"] += 1
+    amounts.update(persistent_memory(specs.get("hw:pmem", "")))
     return amounts
+
+
+def persistent_memory(labels: str) -> Mapping[str, int]:
+    """Return the namespaces of persistent memory that a flavor asks for by their labels, as a list with commas."""
+    names = labels.upper().replace(" ", "").split(",")
+    return Counter(
+        f"CUSTOM_PMEM_NAMESPACE_{NO_NAME.sub('_', name)}"
+        for name in filter(None, names)
+    )
 
 
 def usual_traits(properties: Properties) -> dict[str, str]:

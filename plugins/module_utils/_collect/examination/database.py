@@ -19,10 +19,16 @@ from typing import Optional
 from ..._model.host import OwnReport
 from ..commands import Host, UnreadError
 
+# In seconds: locks of a healthy database are held for less, as those of a request are released with its answer.
+LONGEST_WAIT = 3
+# A dump or a purge takes long as well, but on one connection or two.
+MANY = 3
 # MariaDB and MySQL both have these tables. The first word of each row says what it is.
 QUERY = (
     "SELECT 'waiting', STATE, COUNT(*), MAX(TIME) FROM information_schema.PROCESSLIST "
     "WHERE STATE LIKE 'Waiting for %lock%' GROUP BY STATE; "
+    "SELECT 'slow', COUNT(*), MAX(TIME) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Query' "
+    f"AND TIME >= {LONGEST_WAIT} AND STATE NOT LIKE 'Waiting for %lock%' AND ID <> CONNECTION_ID(); "
     "SELECT 'transaction', trx_mysql_thread_id, TIMESTAMPDIFF(SECOND, trx_started, NOW()), "
     "TIMESTAMPDIFF(SECOND, trx_wait_started, NOW()) FROM information_schema.INNODB_TRX ORDER BY trx_started LIMIT 50; "
     "SELECT 'user', User, max_user_connections, "
@@ -33,8 +39,6 @@ QUERY = (
     "SHOW GLOBAL STATUS LIKE 'Ssl_server_not_after'"
 )
 CERTIFICATE = "Ssl_server_not_after"
-# In seconds: locks of a healthy database are held for less, as those of a request are released with its answer.
-LONGEST_WAIT = 3
 # The states of connections that wait for a lock on all tables, as MySQL and MariaDB call them
 GLOBAL = re.compile(r"global read lock|backup lock|commit lock")
 # The user of a health check may not see what others do.
@@ -101,6 +105,15 @@ def waiting(row: Sequence[str]) -> OwnReport | None:
     return OwnReport("database", "alarm", text)
 
 
+def slow(row: Sequence[str]) -> OwnReport | None:
+    """Return that the statements of several connections take long, and wait for no lock."""
+    _kind, count, seconds = row
+    if int(count) < MANY:
+        return None
+    text = f"{int(count)} connections execute statements for up to {int(seconds)} s"
+    return OwnReport("database", "alarm", text)
+
+
 def count_of(connections: int) -> str:
     return (
         "1 connection waits"
@@ -154,6 +167,7 @@ def used_up(row: Sequence[str]) -> OwnReport | None:
 # By the first word of a row
 READERS: dict[str, Callable[[Sequence[str]], Optional[OwnReport]]] = {
     "waiting": waiting,
+    "slow": slow,
     "user": used_up,
     CERTIFICATE: certificate,
 }

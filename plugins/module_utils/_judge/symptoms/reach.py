@@ -14,6 +14,7 @@ from ..._model.host import Host, Reach
 from ..._model.how import How
 from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
+from ..._record.sole import sole
 from ..case import Case
 from .owners import owners_of, readers_of
 
@@ -38,7 +39,7 @@ def probes(case: Case) -> list[Symptom]:
         for entry in probed(host):
             if entry.how == OPEN:
                 continue
-            if is_misplaced(case, entry):
+            if is_misplaced(case, entry, host):
                 symptoms += wrong_addresses(case, host, entry)
             else:
                 # It does not answer as it should, even if no component of this host needs it.
@@ -55,8 +56,8 @@ def probes(case: Case) -> list[Symptom]:
     return symptoms
 
 
-def is_misplaced(case: Case, entry: Reach) -> bool:
-    """Return whether a peer is not where it is looked for, and runs where it should be.
+def is_misplaced(case: Case, entry: Reach, asker: Host | None = None) -> bool:
+    """Return whether a peer is not where it is looked for, and runs where it should be. asker: who may know its name.
 
     Behind an address that no host of the inventory has, such as that of a balancer, anything may be; behind a name
     that nobody knows there is nothing.
@@ -71,12 +72,22 @@ def is_misplaced(case: Case, entry: Reach) -> bool:
             running.add(host.host)
     if not running:
         return False
-    named = case.addresses.get(entry.address)
+    named = case.addresses.get(entry.address) or meant_by(entry, asker, case)
     if named is None:
         return entry.how == UNRESOLVED
     if named in running:
         return is_on_other_port(case, named, entry)
     return named not in installed
+
+
+def meant_by(entry: Reach, asker: Host | None, case: Case) -> str | None:
+    """Return the host to which the name of a peer leads from another host."""
+    if asker is None:
+        return None
+    for found in asker.examined.names:
+        if found.name == entry.address:
+            return sole(set(filter(None, map(case.host_at, found.addresses))))
+    return None
 
 
 def is_on_other_port(case: Case, host: str, entry: Reach) -> bool:

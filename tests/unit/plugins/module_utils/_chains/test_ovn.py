@@ -237,6 +237,15 @@ def test_a_device_that_libvirt_has_not_made_yet_breaks_nothing() -> None:
     assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
 
 
+def test_an_interface_that_libvirt_has_taken_away_with_the_domain_breaks_nothing() -> None:
+    def crashed(record: Json) -> None:
+        unplugged(record)
+        host(record, HERE)["facts"]["domain"]["state"] = {"name": "shut off", "reason": "crashed"}
+
+    found = {link.code: link.state for link in chains_of(crashed)["ovn_port"].links}
+    assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
+
+
 def test_each_link_of_the_chain_is_broken_by_a_test():
     assert {link.code for link in chains_of()["ovn_port"].links} == set(BREAKS)
 
@@ -318,6 +327,16 @@ def test_a_dhcp_option_that_neutron_would_not_give_breaks_the_chain(option: str,
     assert link is not None
     assert (link.code, link.owner) == ("ovn_northbound_dhcp", "ovn-nb-db")
     assert link.found == f"wrong {option} ({value}, not {wanted})"
+
+
+def test_dhcp_options_of_another_range_break_the_chain() -> None:
+    link = chains_of(lambda record: in_ovn(record)["dhcp"].update(cidr="10.99.0.0/24"))["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.found, link.expected) == (
+        "ovn_northbound_dhcp",
+        "those of 10.99.0.0/24",
+        "192.168.222.0/24",
+    )
 
 
 def test_a_route_to_metadata_by_the_port_of_the_network_is_right() -> None:

@@ -47,6 +47,23 @@ def test_disk_is_root_and_ephemeral_and_swap_in_whole_gigabytes(flavor, more, di
         ),
         ({"resources:VGPU": "many"}, {}, {"VCPU": 2, "MEMORY_MB": 512, "DISK_GB": 10}),
         ({"hw:mem_encryption": "True"}, {}, {"VCPU": 2, "MEMORY_MB": 512, "DISK_GB": 10, "MEM_ENCRYPTION_CONTEXT": 1}),
+        (
+            {"hw:cpu_policy": "dedicated", "hw:emulator_threads_policy": "isolate"},
+            {},
+            {"PCPU": 3, "MEMORY_MB": 512, "DISK_GB": 10},
+        ),
+        ({"hw:emulator_threads_policy": "isolate"}, {}, {"VCPU": 2, "MEMORY_MB": 512, "DISK_GB": 10}),
+        (
+            {"hw:pmem": "4gb,16GB, 4GB"},
+            {},
+            {
+                "VCPU": 2,
+                "MEMORY_MB": 512,
+                "DISK_GB": 10,
+                "CUSTOM_PMEM_NAMESPACE_4GB": 2,
+                "CUSTOM_PMEM_NAMESPACE_16GB": 1,
+            },
+        ),
     ],
 )
 def test_properties_change_the_resources(specs, image, resources):

@@ -61,6 +61,19 @@ def test_locks_that_others_wait_for_are_reported(read, row, text):
     assert read(f"{row}\n{HEALTHY}") == ([("alarm", text)] if text else [])
 
 
+@pytest.mark.parametrize(
+    ("row", "text"),
+    [
+        ("slow\t0\tNULL", None),
+        # A dump and its checksum
+        ("slow\t2\t900", None),
+        ("slow\t3\t20", "3 connections execute statements for up to 20 s"),
+    ],
+)
+def test_statements_that_take_long_on_several_connections_are_reported(read, row, text):
+    assert read(f"{row}\n{HEALTHY}") == ([("alarm", text)] if text else [])
+
+
 def test_transactions_that_wait_are_reported_with_the_one_that_is_open_for_longest(read):
     text = "transactions wait for row locks for up to 4 s; waiting: 1, connection 6 has had one open for 5 s"
     assert read(ROWS + HEALTHY) == [("alarm", text)]

@@ -522,6 +522,19 @@ def test_what_changed_is_of_the_services_that_have_read_it(started, owners):
     assert {symptom.code for symptom in found} == {Code.WRONG_ADDRESS}
 
 
+@pytest.mark.parametrize(
+    ("meant", "code"),
+    [(["10.0.0.3"], Code.WRONG_ADDRESS), (["10.0.0.1"], Code.PEER_UNREACHABLE), ([], Code.PEER_UNREACHABLE)],
+)
+def test_a_name_of_a_peer_counts_by_the_host_to_which_it_leads(meant, code):
+    asked = peer("rabbitmq", "refused", address="queue")
+    asker = {**reached(asked)}
+    asker["examination"] = {**asker["examination"], "names": [{"name": "queue", "addresses": meant}]}
+    other = as_json.host("sto", facts={"addresses": ["10.0.0.3"]})
+    (symptom,) = told(reach.probes, CONTROL, other, asker)
+    assert symptom.code == code
+
+
 def test_a_name_that_nobody_knows_shows_nothing_of_a_setting_if_the_peer_runs_nowhere():
     gone = as_json.host("ctl", facts={"services": [service("rabbitmq", state="stopped")], **HOME})
     (symptom,) = told(reach.probes, gone, reached(peer("rabbitmq", "no such name", address="rabbit.example")))
