@@ -103,7 +103,7 @@ class LinkDefinition:
     """A link. owner: the component that has to make it hold, host: where.
 
     command: what shows it by hand, with the names of Cloud.names, and {host} and {subject} of the link, in braces.
-    on: the host to run it on, where that is another one.
+    on: the host to run it on, where that is another one. carrier: what carries requests to the owner, if it may be why.
     """
 
     code: str
@@ -112,6 +112,7 @@ class LinkDefinition:
     host: Callable[[Cloud], str | None]
     command: str
     on: Callable[[Cloud], str | None] | None = None
+    carrier: Callable[[Cloud], str | None] = nowhere
 
 
 @dataclass(frozen=True)
@@ -156,6 +157,7 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
             command, definition.on(cloud) if definition.on else host
         ),
         reason=found.reason,
+        carrier=definition.carrier(cloud) if is_broken else None,
     )
 
 

@@ -25,14 +25,7 @@ from .definitions import (
     nowhere,
 )
 from .ovn_port import FLOWS, LOGICAL_FLOWS, controller
-from .ports import COMMAND, open_ports
-
-# What carries the packets of a host's guests, by the back end of Neutron
-CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
-
-
-def carrier(cloud: Cloud) -> str | None:
-    return CARRIERS.get(cloud.back_end or "")
+from .ports import COMMAND, carrier, open_ports
 
 
 def has_tunnels(cloud: Cloud) -> Found:

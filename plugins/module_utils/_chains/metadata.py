@@ -32,6 +32,7 @@ from .definitions import (
 from .dhcp import dhcp_host
 from .ovn_port import FLOWS, LOGICAL_FLOWS, controller, is_on_switch
 from .ovs_router import router_host
+from .ports import carrier
 from .services import is_alive
 
 API = "nova-api-metadata"
@@ -241,6 +242,7 @@ CHAIN = ChainDefinition(
             asked,
             proxy_host,
             "journalctl SYSLOG_IDENTIFIER=haproxy-metadata-proxy-{network}",
+            carrier=carrier,
         ),
     ),
 )

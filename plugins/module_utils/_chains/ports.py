@@ -27,6 +27,12 @@ COMMAND = (
     "for bridge in $(ovs-vsctl list-br);"
     " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
 )
+# What carries the packets of a host's guests, by the back end of Neutron
+CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
+
+
+def carrier(cloud: Cloud) -> str | None:
+    return CARRIERS.get(cloud.back_end or "")
 
 
 def open_ports(cloud: Cloud, host: str | None) -> Found:

@@ -31,7 +31,8 @@ class Link:
 
     code: what must hold; _report/messages/links.py has its sentences. owner: the component that has to make it hold.
     host: where that is. expected, found: the values, where they differ. subject: the thing that it is about.
-    command: what shows it by hand, and reader the host to run it on. reason: why it could not be read.
+    command: what shows it by hand, and reader the host to run it on. reason: why it could not be read. carrier: the
+    component on the way to the owner, which may as well be why a request does not reach it.
     """
 
     code: str
@@ -44,6 +45,7 @@ class Link:
     command: Optional[str] = omitted()
     reader: Optional[str] = omitted()
     reason: Optional[str] = omitted()
+    carrier: Optional[str] = omitted()
 
     @property
     def place(self) -> tuple[str, Optional[str]]:

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..._model.chain import LinkState
 from ..._model.symptom import Code, Symptom
 from ..case import Case
@@ -26,14 +28,15 @@ def breaks(case: Case) -> list[Symptom]:
         certain = not symptoms and not any(
             other.state is LinkState.UNREADABLE for other in before
         )
-        symptoms.append(
-            Symptom(
-                Code.LINK_BROKEN,
-                link.owner,
-                host=link.host,
-                own=True,
-                certain=certain,
-                link=link,
-            )
+        symptom = Symptom(
+            Code.LINK_BROKEN,
+            link.owner,
+            host=link.host,
+            own=True,
+            certain=certain and link.carrier is None,
+            link=link,
         )
+        symptoms.append(symptom)
+        if link.carrier is not None:
+            symptoms.append(replace(symptom, component=link.carrier))
     return symptoms
