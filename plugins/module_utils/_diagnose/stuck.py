@@ -26,7 +26,7 @@ def grouped(things: Iterable[StuckThing]) -> tuple[StuckGroup, ...]:
     by_likeness: dict[Likeness, list[StuckThing]] = {}
     for thing in things:
         by_likeness.setdefault(likeness(thing), []).append(thing)
-    groups = [group_of(alike) for alike in by_likeness.values()]
+    groups = list(map(group_of, by_likeness.values()))
     return tuple(sorted(groups, key=lambda group: (-group.count, group.since)))
 
 

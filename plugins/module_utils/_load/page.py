@@ -123,10 +123,7 @@ def three(spread: Spread | None) -> list[str | None] | None:
     """Return median and percentiles in words; None if there are none."""
     if spread is None:
         return None
-    return [
-        duration(seconds)
-        for seconds in (spread.p50_s, spread.p95_s, spread.p99_s)
-    ]
+    return list(map(duration, (spread.p50_s, spread.p95_s, spread.p99_s)))
 
 
 def takes_time(step: StepLevels) -> bool:
@@ -136,7 +133,7 @@ def takes_time(step: StepLevels) -> bool:
 
 def timed_view(timed: StageLevels | StepLevels) -> dict[str, Any]:
     return {
-        "cells": [three(spread) for spread in timed.levels],
+        "cells": list(map(three, timed.levels)),
         "growth": timed.growth,
     }
 

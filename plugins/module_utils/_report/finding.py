@@ -147,7 +147,7 @@ def others_in_words(verdict: Verdict) -> list[str]:
         for suspect in verdict.alternatives
         if is_likely(suspect.confidence)
     ]
-    return [with_reason(suspect) for suspect in likely[:OTHERS]]
+    return list(map(with_reason, likely[:OTHERS]))
 
 
 def with_reason(suspect: Alternative) -> str:

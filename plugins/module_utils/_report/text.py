@@ -79,7 +79,7 @@ def summary(record: Record, directory: str) -> list[str]:
         ]
     else:
         lines = [*run_lines(record, directory), *ending(record, directory)]
-    return [clean(line) for line in lines]
+    return list(map(clean, lines))
 
 
 def run_lines(record: Record, directory: str) -> list[str]:
@@ -407,7 +407,7 @@ def junit(record: Record) -> str:
     A run that is incomplete though none of these has failed has one more.
     """
     cases = [stage_case(stage, record) for stage in record.stages]
-    cases += [limit_case(limit) for limit in record.thresholds]
+    cases += list(map(limit_case, record.thresholds))
     for host in record.hosts:
         cases += [host_case(host.host, check) for check in host.checks]
     left = "; ".join(

@@ -127,7 +127,7 @@ def summary(sweep: Sweep, directory: str) -> list[str]:
         *text.archive_lines(directory),
         "",
     ]
-    return [clean(line) for line in lines]
+    return list(map(clean, lines))
 
 
 def left_out(sweep: Sweep) -> list[str]:
@@ -215,7 +215,7 @@ def junit(sweep: Sweep) -> str:
 
 
 def target_cases(target: Target) -> list[Case]:
-    cases = [stage_case(stage) for stage in target.stages]
+    cases = list(map(stage_case, target.stages))
     stage_failed = any(
         stage.status is StageStatus.FAILED for stage in target.stages
     )
@@ -289,7 +289,7 @@ def view(sweep: Sweep) -> dict[str, Any]:
             {"name": name, "usual": usual.get(name)} for name in STAGES
         ],
         "pairs": pairs_view(sweep.targets),
-        "groups": [group_view(group) for group in alike(sweep.targets)],
+        "groups": list(map(group_view, alike(sweep.targets))),
         "targets": [
             target_view(target, slow, longest) for target in sweep.targets
         ],

@@ -382,7 +382,7 @@ def providers_of(
     name: str, identity: str | None, providers: Iterable[ProviderAnswer]
 ) -> tuple[Provider, ...]:
     """Return the resource providers with the id or the name of a hypervisor, and those below them."""
-    made = [provider_of(provider) for provider in providers]
+    made = list(map(provider_of, providers))
     roots: set[str] = set()
     for provider in made:
         if not provider.is_root:

@@ -282,7 +282,7 @@ def queues(host: Host, vhost: str) -> list[Queue]:
     rows = json.loads(
         host.ask("queue", *ASK, "list_queues", "--vhost", vhost, *columns)
     )
-    found = [queue_of(row) for row in rows]
+    found = list(map(queue_of, rows))
     return [
         queue for queue in found if consumer_of(queue.name) and is_stuck(queue)
     ]

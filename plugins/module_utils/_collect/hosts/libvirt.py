@@ -70,11 +70,8 @@ def secrets_of(host: Host) -> tuple[str, ...]:
 def parse_domain(text: str) -> Domain:
     root = ET.fromstring(text)
     memory = required(root, "memory")
-    disks = [parse_disk(disk) for disk in root.findall("devices/disk")]
-    interfaces = [
-        parse_interface(interface)
-        for interface in root.findall("devices/interface")
-    ]
+    disks = list(map(parse_disk, root.findall("devices/disk")))
+    interfaces = list(map(parse_interface, root.findall("devices/interface")))
     return Domain(
         uuid=root.findtext("uuid"),
         name=root.findtext("name"),

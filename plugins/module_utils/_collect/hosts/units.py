@@ -127,7 +127,7 @@ def triggers_of(unit: Unit) -> list[str]:
 def parsed(output: str) -> list[Unit]:
     """Parse the properties of each unit: systemctl show prints one a line, and an empty line between units."""
     blocks = filter(None, output.strip().split("\n\n"))
-    return [properties_in(block) for block in blocks]
+    return list(map(properties_in, blocks))
 
 
 def properties_in(block: str) -> Unit:

@@ -38,7 +38,7 @@ def table(flow: FollowedFlow) -> Table:
     return Table(
         title=flow.title,
         columns=COUNTED,
-        rows=[row(coverage) for coverage in flow.coverage],
+        rows=list(map(row, flow.coverage)),
     )
 
 

@@ -92,7 +92,7 @@ def card(record: Record) -> Card:
         unexplained=verdict.unexplained,
         alternatives=alternatives(verdict),
         warnings=list(record.diagnosis.warnings) if record.diagnosis else [],
-        failures=[failed_requests(failure) for failure in failures_in(record)],
+        failures=list(map(failed_requests, failures_in(record))),
         limits=limits,
         account=account(record),
         left=left,
