@@ -160,7 +160,9 @@ record:
           resolution_s: 0.671
           polls: 54
     details:
-      description: Flavor, the global request id, addresses, ports, and the events that the compute service recorded.
+      description:
+        - Flavor, the global request id, addresses, ports, and the events that the compute service recorded.
+        - An event that failed has its reason in C(error) where that is shown.
       returned: always
       type: dict
       sample:

@@ -121,7 +121,10 @@ record:
           resolution_s: 1.593
           polls: 2
     details:
-      description: The operations in their order, each with its seconds, its hosts, and the packets that were lost.
+      description:
+        - The operations in their order, each with its seconds, its hosts, and the packets that were lost.
+        - One that failed has C(failed), the event of the compute service that failed, with its reason in C(error) where
+          that is shown.
       returned: always
       type: dict
       sample:

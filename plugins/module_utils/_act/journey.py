@@ -89,10 +89,9 @@ class Traveller:
         def look() -> Look:
             server = servers.read(self.nova, self.id)
             if server["status"] == "ERROR":
+                fault = self.fault_of_event()
                 raise failed_operation(
-                    self.name,
-                    server.get("fault") or self.fault_of_event(),
-                    self.request_id,
+                    self.name, server.get("fault") or fault, self.request_id
                 )
             if servers.is_busy(server):
                 return False, servers.state_of(server), server
@@ -131,12 +130,12 @@ class Traveller:
             raise self.given_up("not_moved", message, self.failed_event())
 
     def failed_event(self) -> ServerEvent | None:
-        """Return the first event of the last action that failed, as far as Nova shows them."""
-        for event in servers.events_of(self.nova, self.id, self.request_id):
-            if event.result == "Error":
-                self.failed = event
-                return event
-        return None
+        """Return the event of the last action that failed, as far as Nova shows it: that of a compute host, if any."""
+        events = servers.events_of(self.nova, self.id, self.request_id)
+        failed = [event for event in events if event.result == "Error"]
+        failed.sort(key=lambda event: not event.event.startswith("compute_"))
+        self.failed = next(iter(failed), None)
+        return self.failed
 
     def fault_of_event(self) -> JsonObject | None:
         """Return the reason of the event that failed, in the form in which a server has a fault."""

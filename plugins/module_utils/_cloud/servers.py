@@ -80,6 +80,8 @@ def events_of(
             if answer.status_code == HTTPStatus.OK:
                 events = answer.json()["instanceAction"].get("events") or []
                 return tuple(map(event_of, events[:MOST_EVENTS]))
+            if answer.status_code != HTTPStatus.NOT_ACCEPTABLE:
+                return ()
     except UNREADABLE:
         return ()
     return ()

@@ -49,6 +49,15 @@ class UrlScheme:
 
 
 @dataclass(frozen=True)
+class OwnAddress:
+    """An option with an address of its own host. actions: those of Nova for which others use it."""
+
+    section: str
+    name: str
+    actions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class HostOption:
     """An option that names the component's host, and the option that names its port; by default its first port."""
 
@@ -113,12 +122,13 @@ class Component:
 
     log_name: the name of its log, if it is another one. reports_as: the binaries by which the APIs list it.
     mentioned_as: patterns of the words by which logs call it. sends_back: texts before an error that it has sent back.
-    moves_with: patterns of errors that it logs of the host to which it moves a server.
+    moves_with: patterns of errors that it logs of the host to which it moves a server. repeats: patterns of errors that
+    only follow others, and say nothing more.
     bad_values: patterns of a value of its that others cannot use.
     libraries: Python libraries that speak to it: an exception that they raise is about its answer.
     exceptions: words in the class of an exception that is about it.
     ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
-    own_addresses: options, each a section and a name, that give others an address of the host it runs on.
+    own_addresses: options that give others an address of the host it runs on.
     sections: the sections of settings in which others have what they need to reach it, besides its project's name.
     programs: the programs that it runs as. starts: the programs that it starts.
     health_checks: the first words of Ceph's health checks that are about it.
@@ -148,6 +158,7 @@ class Component:
     mentioned_as: tuple[str, ...] = ()
     sends_back: tuple[str, ...] = ()
     moves_with: tuple[str, ...] = ()
+    repeats: tuple[str, ...] = ()
     bad_values: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
@@ -155,7 +166,7 @@ class Component:
     url_schemes: tuple[UrlScheme, ...] = ()
     url_options: tuple[str, ...] = ()
     host_options: tuple[HostOption, ...] = ()
-    own_addresses: tuple[tuple[str, str], ...] = ()
+    own_addresses: tuple[OwnAddress, ...] = ()
     sections: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()

@@ -6,7 +6,15 @@
 
 from __future__ import annotations
 
-from .component import Api, Commands, Component, HostOption, Port, Project
+from .component import (
+    Api,
+    Commands,
+    Component,
+    HostOption,
+    OwnAddress,
+    Port,
+    Project,
+)
 
 PROJECTS = (
     Project(
@@ -62,9 +70,16 @@ PROJECTS = (
                 is_beside_instance=True,
                 works_on_boot=True,
                 sends_back=("Error from last host: ",),
-                moves_with=("^(?:.instance: .{36}. )?(?:Live Migration failure: |Migration operation has aborted$)",),
+                moves_with=(
+                    r"Live Migration failure: (?!.*libvirt-sock).*(?:unable to connect|failed to connect"
+                    r"|authentication failed|unexpectedly (?:closed|failed)|recv data|TLS handshake|certificate)",
+                ),
+                repeats=("Migration operation has aborted$",),
                 starts=("qemu-img",),
-                own_addresses=(("DEFAULT", "my_ip"), ("libvirt", "live_migration_inbound_addr")),
+                own_addresses=(
+                    OwnAddress("DEFAULT", "my_ip", ("migrate", "resize")),
+                    OwnAddress("libvirt", "live_migration_inbound_addr", ("live-migration",)),
+                ),
                 commands=Commands(state="ls -l /dev/kvm; grep --recursive virt_type /etc/nova"),
                 topics=("compute",),
             ),

@@ -85,7 +85,7 @@ URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths)
 # The component that a section of settings is about, where it does not have the name of the project
 SECTIONS = owners(COMPONENTS, lambda component: component.sections)
 URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
-# Section and name of an option that gives others an address of its own host, with the component that reads it
+# An option that gives others an address of its own host, with the component that reads it
 OWN_ADDRESSES = owners(COMPONENTS, lambda component: component.own_addresses)
 # Option that names the host of a component: the component, the option that names its port, and its usual port
 HOST_OPTIONS = {

@@ -20,6 +20,7 @@ from .._model.record import Record
 from .._model.service import RUNNING, Service, services_of
 from .._model.stage import Known, Stage
 from .._model.words import StageName
+from .._record.sole import sole
 from .weights import WEIGHTS, Weights
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -92,27 +93,45 @@ class Case:
         return details is not None and details.ends_with_move
 
     @cached_property
+    def source(self) -> str | None:
+        """Return the host from which the failed operation moves the server, which only administrators see."""
+        details = self.details(JourneyDetails)
+        if details is None or not self.may_move:
+            return None
+        return self.names.get(details.legs[-1].host_before or "")
+
+    @cached_property
     def destination(self) -> str | None:
         """Return the host to which the failed operation moves the server; None if it may be one of several.
 
-        Steps that were seen there tell. Without one it is the other compute host, if there is no third.
+        A step that was seen there shows it. Without one it is the other compute host of a cloud that has two.
         """
-        if not self.may_move:
-            return None
+        computes = {host for host, _unit in self.units("nova-compute")}
         seen = {
             step.host
             for step in self.steps
-            if step.host and step.source.endswith(DESTINATION)
+            if step.source.endswith(DESTINATION)
         }
-        others = {host for host, _unit in self.units("nova-compute")}
-        hosts = (seen or others) - {self.instance_host}
-        return hosts.pop() if len(hosts) == 1 else None
+        shown = seen & computes - {self.source}
+        if shown or self.source is None:
+            return sole(shown)
+        working = {
+            self.names.get(agent.host)
+            for agent in self.record.known_agents
+            if agent.component == "nova-compute" and agent.enabled
+        }
+        return sole(working - {self.source})
+
+    def is_at_move(self, host: str) -> bool:
+        """Return whether the failed operation may have moved the server from or to a host."""
+        ends = {self.source, self.destination}
+        return self.may_move and (None in ends or host in ends)
 
     def host_of_lifeline(self, lifeline: str) -> str | None:
-        """Return the host of a lifeline of the flow; None where the flow leaves it open."""
+        """Return the host of a lifeline of the flow; None where the flow leaves it open, or it is not known."""
         if lifeline.endswith(DESTINATION):
             return self.destination
-        return self.instance_host if lifeline.endswith(SOURCE) else None
+        return self.source if lifeline.endswith(SOURCE) else None
 
     @cached_property
     def back_end(self) -> str | None:

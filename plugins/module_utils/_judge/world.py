@@ -155,7 +155,7 @@ class World:
     def rejected_by(self, symptom: Symptom) -> Parts:
         """Return how much of a rejection the peer explains, and how much who was rejected: by what others get.
 
-        Those that each host has let each other in without credentials, so both are to blame alike.
+        Compute hosts accept each other without credentials, so either may be the cause.
         """
         if is_of_other_host(symptom):
             return self.weights.parts[How.DENIED]
@@ -181,7 +181,7 @@ class World:
     def place_of(self, component: str | None) -> str | None:
         """Return the host of a component, if there is only one where it can have failed this run."""
         if is_beside_instance(component):
-            return self.host
+            return None if self.may_move else self.host
         return sole(self.places.get(component or "", ()))
 
     def is_elsewhere(self, component: str, host: str | None) -> bool:
@@ -296,10 +296,10 @@ def is_cut(symptom: Symptom) -> bool:
 
 
 def is_of_other_host(symptom: Symptom) -> bool:
-    """Return whether a component failed at one that each host has for itself, and at that of another host."""
+    """Return whether a component of a compute host failed at one of another compute host."""
     if symptom.peer_host in (None, symptom.host):
         return False
-    return is_beside_instance(symptom.peer)
+    return all(map(is_beside_instance, (symptom.component, symptom.peer)))
 
 
 def places_of(case: Case) -> dict[str, set[str]]:

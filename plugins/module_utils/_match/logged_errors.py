@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import filterfalse
 from typing import Any
 
 from .._model.baseline import Baseline
@@ -18,6 +19,8 @@ from .._model.words import Severity
 
 # More kinds of errors than this are a flood; the others are left out.
 MOST_ERRORS = 200
+# How many seconds apart Nova's list of events and the log of a service may have one error
+COPIED_S = 30.0
 # What distinguishes one kind of error from another, besides where it was logged
 KIND = ("logger", "exception", "raised_in", "how", "peer", "peer_address")
 
@@ -35,12 +38,13 @@ def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
             *(getattr(error, name) for name in KIND),
             error.own,
             error.severity,
+            error.at_destination,
         )
         first = errors.get(kind)
         errors[kind] = (
             error if first is None else replace(first, count=first.count + 1)
         )
-    found = without_said_twice(errors.values())
+    found = without_copies(errors.values())
     # On a cloud of many hosts those of the run come before those that each host has.
     kept = sorted(found, key=lambda error: (not error.own, error.is_warning))[
         :MOST_ERRORS
@@ -48,20 +52,20 @@ def errors_of(events: Iterable[Event]) -> tuple[LoggedError, ...]:
     return tuple(sorted(kept, key=lambda error: error.at))
 
 
-def without_said_twice(errors: Iterable[LoggedError]) -> list[LoggedError]:
-    """Return errors without those of Nova's API of which the service has logged more itself."""
+def without_copies(errors: Iterable[LoggedError]) -> list[LoggedError]:
+    """Return errors without those of Nova's list of events that the service has logged itself at about that time."""
     found = list(errors)
-    logged = {
-        (error.service, error.host)
-        for error in found
-        if error.is_of_run and error.logger != NOVA_EVENTS
-    }
-    return [
-        error
-        for error in found
-        if error.logger != NOVA_EVENTS
-        or (error.service, error.host) not in logged
-    ]
+    logged = [error for error in found if error.logger != NOVA_EVENTS]
+
+    def is_copy(error: LoggedError) -> bool:
+        return error.logger == NOVA_EVENTS and any(
+            other.is_of_run
+            and (other.service, other.host) == (error.service, error.host)
+            and abs(other.at - error.at) <= COPIED_S
+            for other in logged
+        )
+
+    return list(filterfalse(is_copy, found))
 
 
 def error_of(event: Event) -> LoggedError:

@@ -15,6 +15,8 @@ from .words import Word
 
 # The exception for a service that Keystone's catalog has no endpoint of, in the region that was asked for
 NO_ENDPOINT = "EndpointNotFound"
+# In the place of a peer's host: it is not known, but it is not that of the component which failed there.
+ELSEWHERE = ""
 
 
 class Kind(Word):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable
 
-from ..._components.tables import OWN_ADDRESSES
+from ..._components.tables import OWN_ADDRESSES, project_of
 from ..._model.host import GivenAddress, OwnReport
 from ..._model.how import How
 from ..commands import Host
@@ -24,25 +24,28 @@ def own(
     mine: Iterable[str],
 ) -> list[OwnReport]:
     """Return the options with an address that this host does not have. mine: its names and addresses."""
-    known = set(mine)
-    foreign = [
-        option
-        for option in options
-        if reader_of(option) in components
-        and is_foreign(host, option.value, known)
-    ]
+    known = set(map(normal, mine))
+    reports: list[OwnReport] = []
+    for option in options:
+        reader = reader_of(option)
+        if reader in components and is_foreign(host, option.value, known):
+            reports.append(report_of(reader, option))
     # A file of settings may be there twice, in and out of a container.
-    return list(dict.fromkeys(map(report_of, foreign)))
+    return list(dict.fromkeys(reports))
 
 
-def reader_of(option: Option) -> str | None:
-    return OWN_ADDRESSES.get((option.section, option.name))
+def reader_of(option: Option) -> str:
+    """Return the component that reads an option, if it gives an address of the host; an empty text for another."""
+    for address, component in OWN_ADDRESSES.items():
+        if (address.section, address.name) == (option.section, option.name):
+            return component if project_of(component) == option.project else ""
+    return ""
 
 
-def report_of(option: Option) -> OwnReport:
+def report_of(component: str, option: Option) -> OwnReport:
     place = f"[{option.section}] {option.name}"
     return OwnReport(
-        OWN_ADDRESSES[option.section, option.name],
+        component,
         How.ADDRESS.value,
         f"{place} is {option.value}, no address of this host",
         GivenAddress(option.path, place, option.value),
@@ -51,13 +54,30 @@ def report_of(option: Option) -> OwnReport:
 
 def is_foreign(host: Host, value: str, known: set[str]) -> bool:
     """Return whether a value means an address that a host does not have. What means nothing here is not foreign."""
-    if value in known:
+    if not value or normal(value) in known:
         return False
-    if not is_name(value):
-        return not ipaddress.ip_address(value).is_loopback
-    meant = host.attempt(
-        "the address of a setting", resolved, value, default=None
-    )
-    return bool(meant and meant.addresses) and known.isdisjoint(
-        meant.addresses
-    )
+    meant = {value}
+    if is_name(value):
+        found = host.attempt(
+            "the address of a setting", resolved, value, default=None
+        )
+        meant = set(found.addresses) if found else set()
+    addresses = set(filter(is_of_a_host, meant))
+    return bool(addresses) and known.isdisjoint(map(normal, addresses))
+
+
+def normal(text: str) -> str:
+    """Return an address in its usual form, and another text as it is."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return text
+
+
+def is_of_a_host(text: str) -> bool:
+    """Return whether a text is an address at which others may reach a host."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)

@@ -126,6 +126,11 @@ AT_DESTINATION = compiled(
     {component.name: component.moves_with for component in COMPONENTS}
 )
 
+# What only follows another error
+REPEATS = compiled(
+    {component.name: component.repeats for component in COMPONENTS}
+)
+
 
 def first_match(
     table: Sequence[tuple[str, re.Pattern[str]]], text: str
@@ -171,6 +176,11 @@ def is_on_own_host(text: str) -> bool:
 def is_periodic(logger: str | None, text: str) -> bool:
     """Return whether a line is about periodic work, and not about the request whose id it may have."""
     return bool(PERIODIC_LOGGER.match(logger or "") or PERIODIC.match(text))
+
+
+def is_repeat(text: str) -> bool:
+    """Return whether an error only follows another one, and says nothing more."""
+    return first_match(REPEATS, text) is not None
 
 
 def is_at_destination(text: str) -> bool:

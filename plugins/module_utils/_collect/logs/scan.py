@@ -319,6 +319,8 @@ class Scan:
             "logger": parsed.logger,
             **self.failure(service, parsed, line),
         }
+        if error_text.is_repeat(parsed.message or parsed.text):
+            return
         place = self.errors.get(thread)
         if place is not None and is_one_error(
             self.events[place], at, parsed.logger

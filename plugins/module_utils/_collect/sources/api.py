@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..._model.details import JourneyDetails, ServerEvent
+from ..._model.details import JourneyDetails
 from ..._model.event import NOVA_EVENTS, Event
 from ..._model.instance import Port
 from ..._model.record import Record
@@ -18,12 +18,13 @@ from ..._model.stage import Call, Stage
 from ..._model.words import StageName
 from ..._record.clock import seconds_of
 from ..._record.ids import keys_in
+from ..._record.masking import quote_of
 from ..logs import error_text, line_formats
 from .source import Context, JsonObject, Rule, Source
 
 # Nova and Neutron give their times in whole seconds.
 WHOLE_SECOND = 1.0
-NOVA_COMPUTE = "nova-compute"
+NOVA_COMPUTE, OF_COMPUTE = "nova-compute", "compute_"
 # OpenStack's own middleware makes these. Another server, such as Ceph's gateway, gives ids of its own.
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
@@ -126,36 +127,37 @@ def from_action(action: JsonObject, keys: Keys) -> Event:
 
 
 def from_failed_legs(record: Record) -> Iterable[Event]:
-    """Return why operations after the boot failed, as Nova says. It logs the same, but often some seconds later."""
+    """Return why operations after the boot failed, as Nova says. Its log has the same, but often some seconds later.
+
+    Events of nova-conductor only pass on what failed elsewhere.
+    """
     details = record.stage_or_skipped(StageName.JOURNEY).details_as(
         JourneyDetails
     )
     for leg in details.legs if details else ():
-        if leg.failed and leg.failed.error and leg.failed.host:
-            host = record.hosts_by_name.get(leg.failed.host, leg.failed.host)
-            yield from_failure(leg.failed, host, leg.request_id)
+        failed = leg.failed
+        if failed is None or not failed.event.startswith(OF_COMPUTE):
+            continue
+        if failed.error and failed.host and failed.finish_time:
+            yield Event(
+                seconds_of(failed.finish_time),
+                NOVA_COMPUTE,
+                "error",
+                f"nova's event {failed.event}: {failed.result}",
+                host=record.hosts_by_name.get(failed.host, failed.host),
+                resolution_s=WHOLE_SECOND,
+                keys={"request": [leg.request_id]} if leg.request_id else {},
+                fields=failure_of(failed.error),
+            )
 
 
-def from_failure(
-    failed: ServerEvent, host: str, request_id: str | None
-) -> Event:
-    error = failed.error or ""
-    at = failed.finish_time or failed.start_time
-    return Event(
-        seconds_of(at) if at else 0.0,
-        NOVA_COMPUTE,
-        "error",
-        f"nova's event {failed.event}: {error}",
-        host=host,
-        resolution_s=WHOLE_SECOND,
-        keys={"request": [request_id]} if request_id else {},
-        fields={
-            "logger": NOVA_EVENTS,
-            "exception": line_formats.exception_in(error),
-            **error_text.failure_in(error, NOVA_COMPUTE),
-            "quote": error,
-        },
-    )
+def failure_of(error: str) -> JsonObject:
+    return {
+        "logger": NOVA_EVENTS,
+        "exception": line_formats.exception_in(error),
+        **error_text.failure_in(error, NOVA_COMPUTE),
+        "quote": quote_of(error),
+    }
 
 
 def from_instance(record: Record) -> Iterable[Event]:

@@ -23,7 +23,7 @@ SWITCH = "Open vSwitch"
 CONFIGURED_IN_SWITCH = "ovn-controller"
 # Each host examines by itself whether these have an address of its own.
 RIGHTLY_DIFFERENT = frozenset(
-    f"[{section}] {name}" for section, name in OWN_ADDRESSES
+    f"[{address.section}] {address.name}" for address in OWN_ADDRESSES
 )
 
 
@@ -84,8 +84,15 @@ def differences(case: Case) -> list[Symptom]:
     """Return what a host has otherwise than the others of its kind."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
+        wrong = {
+            report.given.option
+            for report in host.examined.reports
+            if report.given
+        }
         for difference in host.examined.differences:
             path, option = place_and_option(difference)
+            if option in RIGHTLY_DIFFERENT - wrong:
+                continue
             symptoms += [
                 Symptom(
                     Code.CONFIGURATION_DIFFERS,
@@ -95,7 +102,6 @@ def differences(case: Case) -> list[Symptom]:
                     setting=option,
                 )
                 for component in owners_of_difference(path, host)
-                if option not in RIGHTLY_DIFFERENT
             ]
     return symptoms
 

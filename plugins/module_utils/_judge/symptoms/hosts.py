@@ -13,8 +13,9 @@ from typing import Any
 
 from ..._components.catalogue import COMPONENTS
 from ..._components.component import Component
-from ..._components.tables import BY_NAME
-from ..._model.host import Exhausted, Host, OwnReport
+from ..._components.tables import BY_NAME, OWN_ADDRESSES
+from ..._model.details import JourneyDetails
+from ..._model.host import Exhausted, GivenAddress, Host, OwnReport
 from ..._model.how import STATES, How
 from ..._model.service import RUNNING, Service, services_of
 from ..._model.symptom import Code, Symptom
@@ -175,11 +176,24 @@ def is_about_instance(report: OwnReport, host: Host, case: Case) -> bool:
     The wire of another compute host carries nothing of it, and hosts use the addresses that they give of themselves for
     moves.
     """
-    if report.kind == How.ADDRESS:
-        return case.may_move
+    if report.given is not None:
+        return case.is_at_move(host.host) and is_used(report.given, case)
     if report.kind == How.LINK:
         return not (case.is_far(host.host) and is_compute_host(host))
     return True
+
+
+def is_used(given: GivenAddress, case: Case) -> bool:
+    """Return whether hosts use an address that one gives of itself for what was done with the server."""
+    details = case.details(JourneyDetails)
+    if details is None:
+        return False
+    requested = details.legs[-1].requested
+    return any(
+        f"[{address.section}] {address.name}" == given.option
+        and not set(requested).isdisjoint(address.actions)
+        for address in OWN_ADDRESSES
+    )
 
 
 def is_compute_host(host: Host) -> bool:

@@ -25,7 +25,13 @@ from ..._components.tables import (
 )
 from ..._model.how import How
 from ..._model.record import LoggedError
-from ..._model.symptom import NO_ENDPOINT, Code, Kind, Symptom
+from ..._model.symptom import (
+    ELSEWHERE,
+    NO_ENDPOINT,
+    Code,
+    Kind,
+    Symptom,
+)
 from ..case import Case
 from ..weights import Weights
 from .reach import CATALOG
@@ -199,7 +205,7 @@ def host_of_peer(error: LoggedError, peer: str, case: Case) -> str | None:
     named = case.place_of(peer, case.host_at(error.peer_address))
     if named or not error.at_destination:
         return named
-    return case.place_of(peer, case.destination)
+    return case.place_of(peer, case.destination) or ELSEWHERE
 
 
 def holders_of_endpoint(peers: list[str], case: Case) -> list[str]:

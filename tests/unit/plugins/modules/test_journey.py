@@ -19,7 +19,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.stage 
 
 pytestmark = pytest.mark.usefixtures("hurry")
 ALL = list(OPERATIONS)
-GIVEN_UP = ServerEvent("cold_migrate", result="Error", error="not able to execute ssh")
+GIVEN_UP = ServerEvent("compute_prep_resize", result="Error", error="not able to execute ssh")
 
 
 @pytest.fixture(autouse=True)
@@ -136,14 +136,14 @@ def test_a_server_that_stays_on_its_host_has_not_been_moved(error, cloud):
 def test_an_action_that_nova_gave_up_fails_at_once(error, go, cloud, monkeypatch):
     preparing = {"status": "ACTIVE", "OS-EXT-STS:task_state": "resize_prep"}
     cloud.after_action["resize"] = [preparing, {"status": "ACTIVE"}]
-    events = (ServerEvent("conductor_migrate_server", result="Success"), GIVEN_UP)
+    events = (ServerEvent("cold_migrate", result="Error"), GIVEN_UP)
     monkeypatch.setattr(servers, "events_of", lambda *_request: events)
     failure = error("journey", journey=["resize"])
     assert failure["kind"] == "operation_failed"
-    expected = "is ACTIVE again, as cold_migrate failed; the cloud answered: not able to execute ssh"
+    expected = "is ACTIVE again, as compute_prep_resize failed; the cloud answered: not able to execute ssh"
     assert expected in failure["message"].replace(", running", "")
     (leg,) = go.record("journey")["details"]["legs"]
-    assert leg["failed"] == {"event": "cold_migrate", "result": "Error", "error": "not able to execute ssh"}
+    assert leg["failed"] == {"event": "compute_prep_resize", "result": "Error", "error": "not able to execute ssh"}
 
 
 @pytest.mark.usefixtures("two", "watcher")

@@ -11,12 +11,13 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.exam
 
 MINE = ["compute2", "10.0.0.12", "fd00::12"]
 MIGRATION = ("libvirt", "live_migration_inbound_addr")
+LOOPBACK = "127.0.1.1       STREAM compute2.example\n"
 
 
-def found_of(replay, value, place=MIGRATION, components=("nova-compute",), answer=""):
+def found_of(replay, value, place=MIGRATION, components=("nova-compute",), answer="", project="nova"):
     host = replay(None, {"id -u": "0", "getent": answer})
-    option = Option("nova", "/etc/nova/nova.conf", *place, value)
-    reports = addresses.own(host, components, [option], MINE)
+    option = Option(project, f"/etc/{project}/{project}.conf", *place, value)
+    reports = addresses.own(host, set(components), [option], MINE)
     assert host.unread == []
     return [(report.component, report.kind, report.text) for report in reports]
 
@@ -34,14 +35,21 @@ def test_option_that_is_about_others_is_left_alone(replay):
     assert found_of(replay, "10.0.0.13", place=("glance", "api_servers")) == []
 
 
-@pytest.mark.parametrize("value", ["10.0.0.12", "fd00::12", "compute2", "127.0.0.1", "::1"])
+def test_option_of_the_same_name_of_another_project_is_left_alone(replay):
+    assert found_of(replay, "10.0.0.13", place=("DEFAULT", "my_ip"))
+    assert found_of(replay, "10.0.0.13", place=("DEFAULT", "my_ip"), project="cinder") == []
+
+
+@pytest.mark.parametrize(
+    "value", ["10.0.0.12", "fd00::12", "fd00:0::12", "compute2", "127.0.0.1", "::1", "0.0.0.0", "::", "", "-x"]
+)
 def test_address_of_the_host_itself_is_right(replay, value):
     assert found_of(replay, value) == []
 
 
 @pytest.mark.parametrize(
     ("answer", "is_found"),
-    [("10.0.0.13 STREAM c3\n", True), ("10.0.0.12 STREAM c3\n", False), ((2, "", ""), False)],
+    [("10.0.0.13 STREAM c3\n", True), ("10.0.0.12 STREAM c3\n", False), ((2, "", ""), False), (LOOPBACK, False)],
 )
 def test_name_counts_by_the_address_that_it_means_here(replay, answer, is_found):
     assert bool(found_of(replay, "c3", answer=answer)) is is_found

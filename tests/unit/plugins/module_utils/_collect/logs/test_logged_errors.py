@@ -408,21 +408,28 @@ def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
 @pytest.mark.parametrize(
     ("message", "is_there"),
     [
-        ("Live Migration failure: operation failed: migration job: unexpectedly failed", True),
-        ("[instance: 0c02b187-3eec-45f3-af10-870926bf809c] Migration operation has aborted", True),
-        ("Failed to start libvirt guest: libvirt.libvirtError: Live Migration failure: of before", False),
+        ("unable to connect to server at 'compute2:16509': Connection refused", True),
+        ("operation failed: migration job: unexpectedly failed", True),
+        ("authentication failed: authentication failed", True),
+        ("Failed to connect socket to '/var/run/libvirt/libvirt-sock': Connection refused", False),
+        ("Requested operation is not valid: domain is not running", False),
+        ("internal error: State blocked by non-migratable device '0000:00:03.0/qxl'", False),
     ],
 )
 def test_an_error_may_be_about_the_host_to_which_a_server_is_moved(message, is_there):
-    _text, (found,) = filed(error(message))
+    _text, (found,) = filed(error(f"[instance: {SERVER}] Live Migration failure: {message}"))
     assert found.get("at_destination", False) is is_there
+
+
+def test_an_error_that_only_follows_another_is_none():
+    assert filed(error(f"[instance: {SERVER}] Migration operation has aborted"))[1] == []
 
 
 REASON = "not able to execute ssh command: Command: ssh 10.0.0.9 Stderr: 'Permission denied (publickey)'"
 
 
-def of_journey(**failed):
-    event = {"event": "cold_migrate", "finish_time": "2026-11-21T10:00:05.000000", "result": "Error", **failed}
+def of_journey(event="compute_resize_instance", **failed):
+    event = {"event": event, "finish_time": "2026-11-21T10:00:05.000000", "result": "Error", **failed}
     leg = {"operation": "migrate", "status": "failed", "request_id": BOOT, "failed": event}
     stage = as_json.stage("journey", "failed", details={"legs": [leg]})
     host = as_json.host("node-2", facts={"names": ["compute2"]})
@@ -438,12 +445,24 @@ def test_what_nova_says_of_an_event_that_failed_is_an_error_of_its_host():
     assert (found.service, found.host, found.how, found.own) == ("nova-compute", "node-2", "denied", True)
 
 
-@pytest.mark.parametrize("known", [{"host": "compute2"}, {"error": REASON}])
-def test_of_an_event_without_a_reason_or_a_host_nothing_is_known(known):
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"host": "compute2"},
+        {"error": REASON},
+        {"host": "compute2", "error": REASON, "finish_time": None},
+        # nova-conductor passes on what it was answered, and is on another host.
+        {"host": "compute2", "error": REASON, "event": "cold_migrate"},
+    ],
+)
+def test_of_an_event_that_says_too_little_nothing_is_known(known):
     assert errors_in(of_journey(**known)) == ()
 
 
-def test_what_the_service_has_logged_by_then_stands_alone():
-    own = Event(1.0, "nova-compute", "error", host="node-2", keys={"request": [BOOT]}, fields={"logger": "a.b"})
-    (found,) = errors_in(of_journey(host="compute2", error=REASON), own)
-    assert found.logger == "a.b"
+@pytest.mark.parametrize(("later_s", "loggers"), [(4.0, ["a.b"]), (90.0, ["os-instance-actions", "a.b"])])
+def test_what_the_service_has_logged_by_then_stands_alone(later_s, loggers):
+    record = of_journey(host="compute2", error=REASON)
+    (failed,) = api.from_failed_legs(record)
+    fields = {"logger": "a.b"}
+    own = Event(failed.at + later_s, "nova-compute", "error", host="node-2", keys={"request": [BOOT]}, fields=fields)
+    assert [found.logger for found in errors_in(record, own)] == loggers
