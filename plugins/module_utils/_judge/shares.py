@@ -13,7 +13,7 @@ from .._model.finding import Suspect
 from .._model.how import How
 from .._model.symptom import Kind, Symptom
 from .weights import Weights
-from .world import Node, World, host_of_peer, is_cut
+from .world import LOGGED, Node, World, host_of_peer, is_cut
 
 # Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
 # frozen was so by somebody, and one that has failed may have done so for want of another.
@@ -28,7 +28,6 @@ MAY_COME_FROM_OTHERS = (
 FOR_WANT = (How.FAILED, How.STARTING)
 # Ways of failing that an answer has as well: who reports that something is missing was reached, and did not find it
 ANSWERED = (How.MISSING, How.MALFORMED, None)
-LOGGED = (Kind.ERROR, Kind.FAILED_AT)
 
 
 def strength(symptom: Symptom, weights: Weights) -> float:
@@ -122,13 +121,19 @@ def share_silence(symptom: Symptom, world: World, given: Shares) -> None:
 
 def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     weights = world.weights
-    # What is broken in a chain explains what did not happen behind it.
+    # What is broken in a chain explains what did not happen behind it, and so does an error with which the run ended.
     for component, host in world.breaks:
         given.give(component, host, 1.0)
+    ended = [
+        halt for halt in world.halts if symptom.component != halt.component
+    ]
+    for halt in ended:
+        for node, share in shares(halt, world).items():
+            given.give_node(node, share)
     given.give_owner(
         symptom.component,
         symptom.host,
-        weights.victim if world.breaks else 1.0,
+        weights.victim if world.breaks or ended else 1.0,
     )
     given.give_dependencies(
         symptom.component, symptom.host, weights.behind_step

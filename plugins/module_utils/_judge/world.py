@@ -34,6 +34,9 @@ ENDED = (How.BROKEN_OFF,)
 HTTP_CLIENT = "keystoneauth1."
 
 
+LOGGED = (Kind.ERROR, Kind.FAILED_AT)
+
+
 class Node(NamedTuple):
     """A component on its host, or the connection from that host to a peer, or the restart of a component there."""
 
@@ -64,6 +67,7 @@ class World:
             for symptom in of_kind(Kind.LINK, symptoms)
             if symptom.certain
         ]
+        self.halts = halts(case, symptoms)
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
         self.exonerated = exonerated(case) - halted
         self.unwell = {
@@ -208,6 +212,25 @@ class World:
             for name in names
             if name not in self.not_here
         ]
+
+
+def halts(case: Case, symptoms: Sequence[Symptom]) -> list[Symptom]:
+    """Return the errors of the run with which it ended: no step was seen after them.
+
+    Of several errors the first one counts, as the others may follow it.
+    """
+    last = case.last_seen
+    if last is None or last.at is None:
+        return []
+    began = last.at - case.weights.reraised_s
+    return [
+        symptom
+        for symptom in symptoms
+        if symptom.kind in LOGGED
+        and symptom.own
+        and symptom.share >= 1.0
+        and (symptom.at or 0.0) >= began
+    ]
 
 
 def of_kind(kind: Kind, symptoms: Sequence[Symptom]) -> list[Symptom]:

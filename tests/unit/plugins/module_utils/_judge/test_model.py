@@ -24,7 +24,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.findin
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import Connection, Place
-from cases_by_hand import agent, case_of, cause, diagnosis, seen, step_of, with_paths
+from cases_by_hand import agent, case_of, cause, diagnosis, flow, seen, step_of, with_paths
 from cases_by_hand import cut as cut_to
 from cases_by_hand import stage as a_stage
 
@@ -837,3 +837,30 @@ def test_a_symptom_at_a_peer_makes_that_peer_likelier(kind):
     peer = EACH[kind].peer
     before, after = causes(worker, hosts=CLOUD), causes(worker, EACH[kind], hosts=CLOUD)
     assert score(after, peer, "ctl") > score(before, peer, "ctl")
+
+
+STARTED_AT = 1795262400.0
+
+
+@pytest.mark.parametrize(
+    ("at", "is_blamed"),
+    [
+        # The run may go on after an error that was logged before its last step.
+        (STARTED_AT, False),
+        (STARTED_AT + 5, True),
+    ],
+)
+def test_an_error_with_which_a_run_ended_is_why_a_later_step_did_not_happen(at, is_blamed):
+    times = {"status": "seen", "at": "2026-11-21T12:00:04.000000+00:00"}
+    followed = [
+        as_json.step("0", "client", "nova-api", "m", "HTTP REST", status="seen", at="2026-11-21T12:00:01.000000+00:00"),
+        as_json.step("1", "nova-api", "nova-conductor", "m", "AMQP cast", follows=["0"], **times),
+    ]
+    found = causes(
+        owed("nova-compute"),
+        failed_at("nova-conductor", "database", How.MISSING, at=at, host="ctl"),
+        hosts=[host("ctl", "nova-conductor", "database"), host("c1", "nova-compute", domain={"name": "i"})],
+        flows=[flow(followed)],
+    )
+    first = found[0]
+    assert (first.component == "database") is is_blamed
