@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
     if kind == "map":
         return dict(content)
     if kind == "set":
-        return [plain(item) for item in content]
+        return list(map(plain, content))
     if kind == "uuid":
         return content
     return value

@@ -62,7 +62,7 @@ class RequestCause:
     @property
     def rank(self) -> tuple[bool, bool, bool, int, float]:
         """Return its place: the requests of users before those of services, failures before refusals."""
-        weights = [weight(request) for request in self.requests]
+        weights = list(map(weight, self.requests))
         best = max(weights)
         asked, failed, changes = best
         return (

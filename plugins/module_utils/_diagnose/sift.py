@@ -60,9 +60,9 @@ class Sifted:
     @property
     def edges(self) -> tuple[list[str], list[str]]:
         """Return the first lines, and the last lines from the end."""
-        return list(map(text_of, self.head)), [
-            text_of(line) for line in reversed(self.tail)
-        ]
+        return list(map(text_of, self.head)), list(
+            map(text_of, reversed(self.tail))
+        )
 
 
 def sift(path: str, is_wanted: IsWanted) -> Sifted:

@@ -51,7 +51,7 @@ def summary(test: LoadTest, directory: str) -> list[str]:
         f"  files: {directory}",
         "",
     ]
-    return [clean(line) for line in lines]
+    return list(map(clean, lines))
 
 
 def overhead_lines(overhead: Overhead | None) -> list[str]:

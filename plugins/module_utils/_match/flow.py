@@ -145,7 +145,7 @@ def extended(base: Json, more: Json) -> Json:
 
 def inserted(steps: list[Json], more: list[Json]) -> list[Json]:
     """Return the steps of a flow with more of them, each after or before the one that it names, or at the end."""
-    merged = [dict(step) for step in steps]
+    merged = list(map(dict, steps))
     for step in more:
         ids = [str(other.get("id")) for other in merged]
         near = str(step.get("after", step.get("before")))

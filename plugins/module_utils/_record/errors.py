@@ -100,7 +100,7 @@ def masked_leaves(value: Any) -> Any:
             str(key)[:80]: masked_leaves(inner) for key, inner in value.items()
         }
     if isinstance(value, list):
-        return [masked_leaves(inner) for inner in value]
+        return list(map(masked_leaves, value))
     if isinstance(value, str):
         return words_of(value)
     return value

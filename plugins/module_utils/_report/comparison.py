@@ -52,7 +52,7 @@ def lines_of(comparison: Comparison) -> list[str]:
             "",
             f"  Nothing is different on {plural(comparison.compared, 'target')}.",
         ]
-    return [clean(line) for line in ["", *lines, ""]]
+    return list(map(clean, ["", *lines, ""]))
 
 
 def section(title: str, texts: Iterable[str]) -> list[str]:

@@ -109,7 +109,7 @@ def pairs_of(hosts: Sequence[str], peers: int) -> list[Pair]:
         return [Pair(None)]
     count = len(hosts)
     if not peers or count == 1:
-        return [Pair(host) for host in hosts]
+        return list(map(Pair, hosts))
     pairs = []
     for distance in range(1, min(peers, count // 2) + 1):
         # Opposite ones in the ring are half of the others.

@@ -36,4 +36,4 @@ def messages_about(cinder: Any, volume_id: str) -> list[str]:
         ]
     except UNREADABLE:
         return []
-    return [words_of(text) for text in about[:MOST_MESSAGES]]
+    return list(map(words_of, about[:MOST_MESSAGES]))

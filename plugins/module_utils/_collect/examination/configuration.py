@@ -117,9 +117,7 @@ def files(host: Host) -> dict[str, SettingsFile]:
 def projects_of(components: Iterable[str]) -> set[str]:
     """Return the projects whose settings count on a host: packages leave those of others there as well."""
     projects = {component.partition("-")[0] for component in components}
-    clients = {
-        project_of(component) for component in dependents_of("ceph-mon")
-    }
+    clients = set(map(project_of, dependents_of("ceph-mon")))
     return projects | ({"ceph"} if projects & clients else set())
 
 

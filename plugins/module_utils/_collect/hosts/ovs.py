@@ -122,5 +122,5 @@ def flows_of(
     flows = host.ask(
         "ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}"
     )
-    ages = [float(age) for age in AGE.findall(flows)]
+    ages = list(map(float, AGE.findall(flows)))
     return Flows(len(ages), max(ages, default=None), min(ages, default=None))

@@ -52,7 +52,7 @@ class Pattern:
         try:
             alternatives = cut(text)
             check_width(alternatives)
-            self.alternatives = [Alternative(parts) for parts in alternatives]
+            self.alternatives = list(map(Alternative, alternatives))
         except (ValueError, OverflowError, re.error) as exc:
             hint = "docs/flows.md lists the patterns that there are."
             raise StageError(

@@ -64,7 +64,7 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
     story = shown_as(record, View.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
     cards = [hosts.card(host) for host in record.hosts]
-    counts = [of_stage(stage) for stage in record.stages_and_removal]
+    counts = list(map(of_stage, record.stages_and_removal))
     unseen = [steps.unseen(flow) for flow in record.flows]
     return Page(
         run_id=record.run_id,

@@ -172,7 +172,7 @@ def step_row(step: Step, zero: float | None) -> StepRow:
         duration=duration(step.duration_s),
         host=step.host,
         covers=", ".join(step.covers),
-        evidence=[evidence_row(evidence) for evidence in step.evidence],
+        evidence=list(map(evidence_row, step.evidence)),
     )
 
 
