@@ -125,7 +125,9 @@ def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     for component, host in world.breaks:
         given.give(component, host, 1.0)
     ended = [
-        halt for halt in world.halts if symptom.component != halt.component
+        halt
+        for halt in world.halts
+        if symptom.component not in (halt.component, halt.peer)
     ]
     for halt in ended:
         for node, share in shares(halt, world).items():

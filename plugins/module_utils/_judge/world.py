@@ -223,14 +223,15 @@ def halts(case: Case, symptoms: Sequence[Symptom]) -> list[Symptom]:
     if last is None or last.at is None:
         return []
     began = last.at - case.weights.reraised_s
-    return [
-        symptom
-        for symptom in symptoms
-        if symptom.kind in LOGGED
-        and symptom.own
-        and symptom.share >= 1.0
-        and (symptom.at or 0.0) >= began
-    ]
+    firm = filter(is_firm, symptoms)
+    return [symptom for symptom in firm if (symptom.at or 0.0) >= began]
+
+
+def is_firm(symptom: Symptom) -> bool:
+    """Return whether it is the first error of the run and leaves no choice: who waited may have waited for a step."""
+    if symptom.kind not in LOGGED or symptom.how is How.SILENT:
+        return False
+    return symptom.own and symptom.certain and symptom.share >= 1.0
 
 
 def of_kind(kind: Kind, symptoms: Sequence[Symptom]) -> list[Symptom]:

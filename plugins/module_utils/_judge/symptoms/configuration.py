@@ -161,10 +161,7 @@ def owners_of_difference(path: str, host: Host) -> list[str]:
 
 def option_that_differs(path: str, host: Host) -> str | None:
     """Return the one option in a file that a host has otherwise than its like; None if there are more."""
-    found = [
-        place_and_option(difference)
-        for difference in host.examined.differences
-    ]
+    found = list(map(place_and_option, host.examined.differences))
     options = [option for place, option in found if place == path and option]
     if len(options) != 1:
         return None

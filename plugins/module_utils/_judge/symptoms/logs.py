@@ -38,6 +38,8 @@ from .reach import CATALOG
 
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
+# A service that was called has sent back the text of an exception.
+REMOTE = "RemoteError"
 OVSDB_LIBRARY = "ovsdbapp"
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
@@ -61,9 +63,9 @@ AFTERWARDS = (
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
     logged = telling(case.record.known_errors, case.weights)
-    informative = [
-        error for error in logged if is_informative(error, case.weights)
-    ]
+    informative = without_remote(
+        [error for error in logged if is_informative(error, case.weights)]
+    )
     traced = [
         with_peer(error, informative, case.weights) for error in informative
     ]
@@ -101,6 +103,20 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
     if any(word in exception for word in AFTERWARDS):
         return False
     return unusual(error, weights) >= weights.least_unusual
+
+
+def without_remote(errors: Sequence[LoggedError]) -> list[LoggedError]:
+    """Return errors without those that a caller logs of a service it called, if the run has any others."""
+    others = [
+        error
+        for error in errors
+        if error.is_of_run and error.exception_class != REMOTE
+    ]
+    return [
+        error
+        for error in errors
+        if not others or error.exception_class != REMOTE
+    ]
 
 
 def first_time(errors: Sequence[LoggedError]) -> float | None:
@@ -241,7 +257,7 @@ def unusual(error: LoggedError, weights: Weights) -> float:
 
 def library_of(error: LoggedError) -> str | None:
     """Return the component to which the library speaks that raised an error, or that has its class."""
-    modules = [module_of(name) for name in (error.raised_in, error.exception)]
+    modules = list(map(module_of, (error.raised_in, error.exception)))
     return next(
         (LIBRARIES[module] for module in modules if module in LIBRARIES), None
     )

@@ -341,6 +341,12 @@ def test_what_a_command_printed_is_a_part_of_its_failure():
     assert raised["quote"] == lines[0]
 
 
+def test_the_host_of_a_command_that_failed_there_is_in_a_line_of_the_traceback():
+    lines = ("ProcessExecutionError: Unexpected error while running command.", "Command: ssh 10.0.0.9 mkdir -p /x")
+    (raised,) = filed(error("No"), *(error(line, None) for line in lines))[1]
+    assert (raised["peer"], raised["peer_address"]) == (None, "10.0.0.9")
+
+
 DEAD = (
     "Refusing to bind port af65584b to dead agent: {'admin_state_up': True, 'binary': 'neutron-openvswitch-agent',"
     " 'host': 'compute1'}"

@@ -340,3 +340,12 @@ def test_a_library_a_host_and_a_value_name_the_peer(entry, expected):
 )
 def test_a_subnet_without_room_is_the_answer_of_the_cloud(errors, expected):
     assert logs.is_out_of_room(case_of(errors=errors)) is expected
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [([], ["RemoteError"]), ([error("keystoneauth1.exceptions.http.Unauthorized")], ["Unauthorized"])],
+)
+def test_what_a_called_service_has_sent_back_counts_only_if_it_has_logged_nothing_itself(others, expected):
+    found = told(error("oslo_messaging.rpc.client.RemoteError", host="h2"), *others)
+    assert [(symptom.exception or "").rpartition(".")[2] for symptom in found] == expected
