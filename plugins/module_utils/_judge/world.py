@@ -159,9 +159,10 @@ class World:
     def rejected_by(self, symptom: Symptom) -> Parts:
         """Return how much of a rejection the peer explains, and how much who was rejected: by what others get.
 
-        Compute hosts accept each other without credentials, so either may be the cause.
+        Compute hosts accept each other without credentials, so either may be the cause. Who is forbidden something was
+        recognized: the rules of the peer are as likely wrong as the rights of the caller.
         """
-        if is_of_other_host(symptom):
+        if is_of_other_host(symptom) or is_forbidden(symptom):
             return self.weights.parts[How.DENIED]
         callers = self.rejected.get(symptom.peer or "", set())
         return (
@@ -317,6 +318,11 @@ def is_cut(symptom: Symptom) -> bool:
     if is_of_other_host(symptom):
         return False
     return symptom.own and symptom.certain
+
+
+def is_forbidden(symptom: Symptom) -> bool:
+    """Return whether a peer knows who has asked, and does not allow it."""
+    return (symptom.exception or "").endswith("Forbidden")
 
 
 def is_of_other_host(symptom: Symptom) -> bool:

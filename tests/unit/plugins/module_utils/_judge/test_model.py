@@ -864,3 +864,12 @@ def test_an_error_with_which_a_run_ended_is_why_a_later_step_did_not_happen(at, 
     )
     first = found[0]
     assert (first.component == "database") is is_blamed
+
+
+def test_who_is_forbidden_something_has_not_given_a_wrong_password():
+    unknown = failed_at("nova-compute", "neutron-server", How.DENIED, exception="nova.exception.Unauthorized")
+    known = replace(unknown, exception="nova.exception.Forbidden")
+    shares_of_peer = [
+        dict(shares.shares(one, world_of(one)))[world.Node("neutron-server", None)] for one in (unknown, known)
+    ]
+    assert shares_of_peer[0] < shares_of_peer[1]
