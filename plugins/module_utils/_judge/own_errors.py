@@ -13,6 +13,7 @@ from .._model.finding import Advice, Reason
 from .._model.stage import Stage
 from .._model.words import StageName
 from .case import Case
+from .symptoms.cloud import NO_VALID_HOST
 
 # Errors of these kinds are about what the run itself asked for.
 KINDS = (
@@ -28,7 +29,11 @@ CERTIFICATES = "openssl s_client -connect {0} -showcerts < /dev/null"
 
 
 def is_own_error(stage: Stage) -> bool:
-    return stage.error is not None and stage.error.kind in KINDS
+    """Return whether the run itself is wrong. Nova also calls a move a bad request that finds no host."""
+    error = stage.error
+    if error is None or NO_VALID_HOST in error.message:
+        return False
+    return error.kind in KINDS
 
 
 def advice_for_own_error(case: Case) -> Advice | None:

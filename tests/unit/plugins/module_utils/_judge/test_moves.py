@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, model, own_errors
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import (
     configuration,
     fronts,
@@ -17,6 +17,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
 from cases_by_hand import agent, case_of, flow, logged
+from cases_by_hand import error as error_of
 from cases_by_hand import stage as a_stage
 
 SOURCE, DESTINATION, THIRD = "compute1", "compute2", "compute3"
@@ -188,3 +189,12 @@ def test_a_command_that_fails_on_another_host_may_lie_with_the_same_component_th
     refused = logged(host=SOURCE, exception="nova.exception.ResizeError", how="denied", peer_address="10.0.0.12")
     (symptom,) = logs.errors(case_of(known, journey("migrate"), errors=[refused], agents=TWO))
     assert (symptom.component, symptom.peer, symptom.peer_host) == ("nova-compute", "nova-compute", DESTINATION)
+
+
+@pytest.mark.parametrize(
+    ("message", "is_own"),
+    [("the cloud answered (400): No valid host was found", False), ("the cloud answered (400): Bad flavor", True)],
+)
+def test_a_move_that_finds_no_host_is_no_mistake_of_the_run(message, is_own):
+    stage = {**journey(), "error": {**error_of("invalid"), "message": message}}
+    assert own_errors.is_own_error(case(stage=stage).stage) is is_own
