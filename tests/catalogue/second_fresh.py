@@ -32,13 +32,13 @@ from ways_to_set_wrong import (
     dropping,
     in_settings,
     kept_value,
-    one_worker_frozen,
     renamed_peer,
     set_by_new_file,
     set_option,
     sql,
     with_property,
     without_role,
+    workers_frozen,
 )
 from wrong_contents import CELLS
 from wrong_requests import FLAVOR, full_inventories, offering_flavor, prepared_network, request, used_up
@@ -80,7 +80,7 @@ def dead_of(site):
     unix = partial(with_drop_in, part=part_of(site, "nova-conductor"), lines="RestrictAddressFamilies=AF_UNIX")
     yield dead("nova-conductor-without-internet-sockets", unix, "nova-conductor", controller)
     yield dead("virtlogd-socket-gone", moved(compute, "/run/libvirt/virtlogd-sock"), "libvirt", compute)
-    hung = partial(one_worker_frozen, part=part_of(site, "placement-api"), most=99)
+    hung = partial(workers_frozen, part=part_of(site, "placement-api"), most=99)
     yield dead("placement-api-all-workers-hung", hung, "placement-api", controller)
     agent, proxies = with_proxies(site)
     frozen = done_again(agent.host, "pkill -STOP -x haproxy", "pkill -CONT -x haproxy; true")

@@ -227,8 +227,8 @@ def with_property(part, name, value):
 
 
 @contextlib.contextmanager
-def one_worker_frozen(lab, part, most=1):
-    """One of the processes that share the work of a service does nothing, or so many; systemd sees one that runs."""
+def workers_frozen(lab, part, most=1):
+    """Processes that share the work of a service do nothing; systemd sees a service that runs. most: how many."""
     unit = part.services[0]
     pick = (
         f"main=$(systemctl show --property=MainPID --value {unit});"

@@ -11,7 +11,7 @@ from functools import partial
 
 from breaking import recovered, stopped, undone
 from catalogue_parts import BEFORE, DURING, Kind, Wrong
-from ways_to_set_wrong import both, by, dropping, one_worker_frozen, starved, with_restarts
+from ways_to_set_wrong import both, by, dropping, starved, with_restarts, workers_frozen
 
 # Ports whose answers a host loses: the peer, its host as a field of Site, its port
 PEERS = {
@@ -187,7 +187,7 @@ def slow(site):
 def partial_faults(site):
     for component, needs in WORKERS:
         for part in site.parts_of(component) if site.storage or not needs else []:
-            make = partial(one_worker_frozen, part=part)
+            make = partial(workers_frozen, part=part)
             for moment in (BEFORE, DURING) if component in ("keystone", "neutron-server") else (BEFORE,):
                 name = f"{component}-one-worker-frozen"
                 yield Wrong(name, Kind.PARTIAL, make, component, part.host, needs=needs, moment=moment)
