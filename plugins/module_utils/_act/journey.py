@@ -133,8 +133,8 @@ class Traveller:
         """Return the event of the last action that failed, as far as Nova shows it: that of a compute host, if any."""
         events = servers.events_of(self.nova, self.id, self.request_id)
         failed = [event for event in events if event.result == "Error"]
-        failed.sort(key=lambda event: not event.event.startswith("compute_"))
-        self.failed = next(iter(failed), None)
+        of_compute = [event for event in failed if event.is_of_compute]
+        self.failed = next(iter([*of_compute, *failed]), None)
         return self.failed
 
     def fault_of_event(self) -> JsonObject | None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from .._match import places
 from .._model import codec
 from .._model.facts import (
+    SHUT_OFF,
     Ceph,
     Disk,
     Facts,
@@ -74,10 +75,6 @@ class Names(dict[str, str]):
                 },
             }
         )
-
-
-# libvirt takes the interfaces of such a domain out of the switch.
-SHUT_OFF = "shut off"
 
 
 @dataclass(frozen=True)
@@ -370,6 +367,7 @@ class Cloud:
         domain = self.facts_of(self.host).domain
         if self.port is None or domain is None:
             return False
+        # libvirt takes the interfaces of a domain that has ended out of the switch.
         if domain.state is not None and domain.state.name == SHUT_OFF:
             return False
         return self.port.mac in [

@@ -56,6 +56,10 @@ class OwnAddress:
     name: str
     actions: tuple[str, ...]
 
+    @property
+    def option(self) -> str:
+        return f"[{self.section}] {self.name}"
+
 
 @dataclass(frozen=True)
 class HostOption:

@@ -190,6 +190,11 @@ class ServerEvent:
     host_id: Optional[str] = omitted()
     error: Optional[str] = omitted()
 
+    @property
+    def is_of_compute(self) -> bool:
+        """Return whether nova-compute has done it. nova-conductor only passes on what failed elsewhere."""
+        return self.event.startswith("compute_")
+
 
 @dataclass(frozen=True)
 class BootDetails(Details):

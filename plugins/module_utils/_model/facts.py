@@ -71,6 +71,10 @@ class DomainInterface:
     mtu: Optional[int]
 
 
+# How libvirt calls the state of a domain that has ended
+SHUT_OFF = "shut off"
+
+
 @dataclass(frozen=True)
 class DomainState:
     """The state of a domain and its reason, such as running and booted."""

@@ -125,32 +125,18 @@ def arriving(path: GuestPath) -> list[Packet]:
 def between(
     path: GuestPath, direction: str, source_mac: str, target_mac: str
 ) -> list[Packet]:
-    name = f"{direction}{path.check}"
-    if path.check == PING6:
-        return over_ipv6(path, name, source_mac, target_mac)
-    here, there = path.source.ipv4, path.target.ipv4
+    is_ipv6 = path.check == PING6
+    here = path.source.ipv6 if is_ipv6 else path.source.ipv4
+    there = path.target.ipv6 if is_ipv6 else path.target.ipv4
     if here is None or there is None:
         return []
     fields = way(source_mac, target_mac, here, there)
+    name = f"{direction}{path.check}"
+    if is_ipv6:
+        return [Packet(name, "icmp6", {**fields, **ECHO6})]
     if path.port is None:
         return [Packet(name, "icmp", {**fields, **ECHO})]
     return [Packet(name, "tcp", {**fields, **to_port(path.port)})]
-
-
-def over_ipv6(
-    path: GuestPath, name: str, source_mac: str, target_mac: str
-) -> list[Packet]:
-    here, there = path.source.ipv6, path.target.ipv6
-    if here is None or there is None:
-        return []
-    fields = {
-        "eth.src": source_mac,
-        "eth.dst": target_mac,
-        "ip6.src": here,
-        "ip6.dst": there,
-        "ip.ttl": "64",
-    }
-    return [Packet(name, "icmp6", {**fields, **ECHO6})]
 
 
 def ways(
@@ -166,11 +152,12 @@ def ways(
 def way(
     source_mac: str, target_mac: str, source: str, target: str
 ) -> dict[str, str]:
+    ip = "ip6" if ":" in source else "ip4"
     return {
         "eth.src": source_mac,
         "eth.dst": target_mac,
-        "ip4.src": source,
-        "ip4.dst": target,
+        f"{ip}.src": source,
+        f"{ip}.dst": target,
         "ip.ttl": "64",
     }
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 
 from ..._components.tables import OWN_ADDRESSES, project_of
@@ -14,7 +13,10 @@ from ..._model.host import GivenAddress, OwnReport
 from ..._model.how import How
 from ..commands import Host
 from .configuration import Option
-from .names import is_name, resolved
+from .names import address_in, is_name, resolved
+
+# The component that reads each of these options
+READERS = {address.option: reader for address, reader in OWN_ADDRESSES.items()}
 
 
 def own(
@@ -36,14 +38,16 @@ def own(
 
 def reader_of(option: Option) -> str:
     """Return the component that reads an option, if it gives an address of the host; an empty text for another."""
-    for address, component in OWN_ADDRESSES.items():
-        if (address.section, address.name) == (option.section, option.name):
-            return component if project_of(component) == option.project else ""
-    return ""
+    reader = READERS.get(place_of(option), "")
+    return reader if project_of(reader) == option.project else ""
+
+
+def place_of(option: Option) -> str:
+    return f"[{option.section}] {option.name}"
 
 
 def report_of(component: str, option: Option) -> OwnReport:
-    place = f"[{option.section}] {option.name}"
+    place = place_of(option)
     return OwnReport(
         component,
         How.ADDRESS.value,
@@ -68,16 +72,13 @@ def is_foreign(host: Host, value: str, known: set[str]) -> bool:
 
 def normal(text: str) -> str:
     """Return an address in its usual form, and another text as it is."""
-    try:
-        return str(ipaddress.ip_address(text))
-    except ValueError:
-        return text
+    address = address_in(text)
+    return text if address is None else str(address)
 
 
 def is_of_a_host(text: str) -> bool:
     """Return whether a text is an address at which others may reach a host."""
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
+    address = address_in(text)
+    if address is None:
         return False
     return not (address.is_loopback or address.is_unspecified)

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from ..._model.reach import ResolvedName
 from ..commands import Host, UnreadError
@@ -37,12 +37,16 @@ def read(
 
 
 def is_name(address: str) -> bool:
+    # What getent would take for an option is no name.
+    return address_in(address) is None and not address.startswith("-")
+
+
+def address_in(text: str) -> IPv4Address | IPv6Address | None:
+    """Return the address that a text is; None for any other text."""
     try:
-        ipaddress.ip_address(address)
+        return ip_address(text)
     except ValueError:
-        # What getent would take for an option is no name.
-        return not address.startswith("-")
-    return False
+        return None
 
 
 def resolved(host: Host, name: str) -> ResolvedName:

@@ -24,7 +24,7 @@ from .source import Context, JsonObject, Rule, Source
 
 # Nova and Neutron give their times in whole seconds.
 WHOLE_SECOND = 1.0
-NOVA_COMPUTE, OF_COMPUTE = "nova-compute", "compute_"
+NOVA_COMPUTE = "nova-compute"
 # OpenStack's own middleware makes these. Another server, such as Ceph's gateway, gives ids of its own.
 REQUESTED = re.compile(r"^req-[0-9a-f-]{36}$")
 
@@ -127,16 +127,13 @@ def from_action(action: JsonObject, keys: Keys) -> Event:
 
 
 def from_failed_legs(record: Record) -> Iterable[Event]:
-    """Return why operations after the boot failed, as Nova says. Its log has the same, but often some seconds later.
-
-    Events of nova-conductor only pass on what failed elsewhere.
-    """
+    """Return why operations after the boot failed, as Nova says. Its log has the same, but often some seconds later."""
     details = record.stage_or_skipped(StageName.JOURNEY).details_as(
         JourneyDetails
     )
     for leg in details.legs if details else ():
         failed = leg.failed
-        if failed is None or not failed.event.startswith(OF_COMPUTE):
+        if failed is None or not failed.is_of_compute:
             continue
         if failed.error and failed.host and failed.finish_time:
             yield Event(

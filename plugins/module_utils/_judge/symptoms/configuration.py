@@ -22,9 +22,7 @@ from .owners import owner_in, owners_of, readers_of
 SWITCH = "Open vSwitch"
 CONFIGURED_IN_SWITCH = "ovn-controller"
 # Each host examines by itself whether these have an address of its own.
-RIGHTLY_DIFFERENT = frozenset(
-    f"[{address.section}] {address.name}" for address in OWN_ADDRESSES
-)
+RIGHTLY_DIFFERENT = frozenset(address.option for address in OWN_ADDRESSES)
 
 
 class Change(NamedTuple):

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from ..._collect.examination.names import address_in
 from ..._collect.examination.peer_probes import OPEN
 from ..._components.tables import component_at
 from ..._match import places
@@ -208,9 +208,8 @@ def holders_of(case: Case) -> dict[str, list[str]]:
 
 def is_shared(address: str) -> bool:
     """Return whether an address means one place in the network, and not each host itself."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
+    parsed = address_in(address)
+    if parsed is None:
         return False
     return not (
         parsed.is_loopback or parsed.is_link_local or parsed.is_unspecified

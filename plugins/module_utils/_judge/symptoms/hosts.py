@@ -190,7 +190,7 @@ def is_used(given: GivenAddress, case: Case) -> bool:
         return False
     requested = details.legs[-1].requested
     return any(
-        f"[{address.section}] {address.name}" == given.option
+        address.option == given.option
         and not set(requested).isdisjoint(address.actions)
         for address in OWN_ADDRESSES
     )

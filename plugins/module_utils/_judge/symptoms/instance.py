@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..._model.facts import NO_DEVICE
+from ..._model.facts import NO_DEVICE, SHUT_OFF
 from ..._model.host import Host
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
@@ -67,7 +67,7 @@ def halted_state(host: Host) -> tuple[str, str] | None:
 def is_halted(state: str, reason: str) -> bool:
     if state == "paused":
         return reason in HALTING
-    if state == "shut off":
+    if state == SHUT_OFF:
         return reason in ENDING
     return state == "crashed"
 

@@ -107,16 +107,9 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
 
 def without_remote(errors: Sequence[LoggedError]) -> list[LoggedError]:
     """Return errors without those that a caller logs of a service it called, if the run has any others."""
-    others = [
-        error
-        for error in errors
-        if error.is_of_run and error.exception_class != REMOTE
-    ]
-    return [
-        error
-        for error in errors
-        if not others or error.exception_class != REMOTE
-    ]
+    others = [error for error in errors if error.exception_class != REMOTE]
+    has_others = any(error.is_of_run for error in others)
+    return others if has_others else list(errors)
 
 
 def first_time(errors: Sequence[LoggedError]) -> float | None:
@@ -187,7 +180,7 @@ def symptoms_of(
     if not peers:
         return [replace(base, logger=error.logger)]
     return [
-        replace(base, peer=peer, peer_host=host_of_peer(error, peer, case))
+        replace(base, peer=peer, peer_host=named_host(error, peer, case))
         for peer in peers
     ]
 
@@ -200,12 +193,12 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
         return [giver[0]]
     if error.exception_class == NO_ENDPOINT:
         return holders_of_endpoint(peers, case)
-    if not peers and is_of_other_host(error, component, case):
+    if not peers and failed_elsewhere(error, component, case):
         return [component]
     return peers
 
 
-def is_of_other_host(error: LoggedError, component: str, case: Case) -> bool:
+def failed_elsewhere(error: LoggedError, component: str, case: Case) -> bool:
     """Return whether a component failed to do something on another host, where it is as well."""
     named = case.host_at(error.peer_address)
     if named is None or named == error.host:
@@ -213,7 +206,7 @@ def is_of_other_host(error: LoggedError, component: str, case: Case) -> bool:
     return case.place_of(component, named) is not None
 
 
-def host_of_peer(error: LoggedError, peer: str, case: Case) -> str | None:
+def named_host(error: LoggedError, peer: str, case: Case) -> str | None:
     """Return the host of a peer that an error names: by its address, or as the error is about the end of a move."""
     giver = case.givers.get(error.peer_address or "")
     if giver is not None and giver[0] == peer:
