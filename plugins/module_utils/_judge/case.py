@@ -154,8 +154,13 @@ class Case:
 
     @cached_property
     def givers(self) -> dict[str, tuple[str, str]]:
-        """Return the component, and its host, that gives an address as its own which is that of another host."""
+        """Return the component, and its host, that gives an address as its own which is that of another host.
+
+        Only moves use such addresses.
+        """
         found: dict[str, tuple[str, str]] = {}
+        if not self.may_move:
+            return found
         for host in self.record.hosts:
             for report in host.examined.reports:
                 if report.given:

@@ -86,7 +86,7 @@ def of_name(
     reported = (", ".join(addresses), ", ".join(sorted(usual)))
     symptoms: list[Symptom] = []
     if (
-        host.host == case.instance_host
+        host.host == case.source
         and case.names.get(name, "") == case.destination
     ):
         symptoms.append(

@@ -189,7 +189,7 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
     """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
     peers = peers_of(error, component)
     giver = case.givers.get(error.peer_address or "")
-    if giver is not None and case.may_move:
+    if giver is not None:
         return [giver[0]]
     if error.exception_class == NO_ENDPOINT:
         return holders_of_endpoint(peers, case)

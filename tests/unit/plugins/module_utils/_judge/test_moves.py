@@ -198,3 +198,23 @@ def test_a_command_that_fails_on_another_host_may_lie_with_the_same_component_th
 def test_a_move_that_finds_no_host_is_no_mistake_of_the_run(message, is_own):
     stage = {**journey(), "error": {**error_of("invalid"), "message": message}}
     assert own_errors.is_own_error(case(stage=stage).stage) is is_own
+
+
+def test_the_name_counts_where_the_server_came_from_also_once_it_has_moved():
+    right = named(DESTINATION, "10.0.0.12")
+    known = [
+        host(SOURCE, names=named(DESTINATION, "10.0.0.9")),
+        host(DESTINATION, domain={"name": "instance-1"}, names=right),
+        as_json.host("controller1", examination={"names": right}),
+    ]
+    (found,) = fronts.names(case_of(known, journey("resize"), agents=TWO))
+    assert (found.code, found.host) == (Code.NAME_ELSEWHERE, SOURCE)
+
+
+def test_an_address_that_only_moves_use_leaves_other_operations_alone():
+    error = logged(
+        host=SOURCE, exception="libvirt.libvirtError", how="refused", peer="libvirt", peer_address="10.0.0.9"
+    )
+    rebuilt = case_of(both(reports=[ADDRESS]), journey("rebuild"), errors=[error], agents=TWO)
+    assert [symptom.peer for symptom in logs.errors(rebuilt)] == ["libvirt"]
+    assert rebuilt.givers == {}
