@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 
 AT_ONCE = 3
-# What a report has of the kernel and of /usr is larger than all the rest, and nobody reads it.
+# What a report has of the kernel and of /usr is larger than all the rest, and nobody reads it. A command to a service
+# that hangs may take 5 min otherwise, and each plugin has many.
 COLLECT = (
     "rm -rf /root/sos-of-test && mkdir -p /root/sos-of-test && "
-    "sos report --batch --quiet --build --all-logs --tmp-dir /root/sos-of-test >/dev/null 2>&1; "
+    "sos report --batch --quiet --build --all-logs --cmd-timeout 10 --tmp-dir /root/sos-of-test >/dev/null 2>&1; "
     "tar -C /root/sos-of-test --exclude='./*/sys' --exclude='./*/proc/kallsyms' --exclude='./*/usr' -cz . 2>/dev/null "
     "| base64 -w0; rm -rf /root/sos-of-test"
 )
