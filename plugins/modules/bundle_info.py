@@ -159,7 +159,7 @@ ASKED = ("request_id", "server_id", "resource_id", "error", "since", "until")
 
 
 def read(params: dict[str, Any]) -> Bundle:
-    flows = [flow.load(path) for path in params["flows"]]
+    flows = list(map(flow.load, params["flows"]))
     path = os.path.abspath(params["directory"])
     question = Question(**{name: params[name] for name in ASKED})
     names = LogNames(

@@ -267,7 +267,7 @@ def result_of(capacity: Capacity) -> dict[str, Any]:
         "answer": explanation.answer.value,
         "headline": messages.answer_line(explanation),
         "room": explanation.room,
-        "hosts": [host_of(found) for found in explanation.hosts],
+        "hosts": list(map(host_of, explanation.hosts)),
         "details": list(messages.details(explanation)),
         "next": advice(advice_for_request(explanation))
         if does_not_fit

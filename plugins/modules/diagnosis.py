@@ -72,9 +72,9 @@ verdict:
     result: fail
     stage: boot
     reason: >-
-      boot: nova-compute (compute1): responsible for the missing step 13. Step 13 (Subscribe new instance request) did
-      not happen. Last seen: step 12 (rpc.cast to launch instance), 3.2 s after the start. Stage error: the logs do not
-      show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
+      boot: nova-compute (compute1): its step 13 did not happen, for no known reason. Step 13 (Subscribe new instance
+      request) did not happen. Last seen: step 12 (rpc.cast to launch instance), 3.2 s after the start. Stage error:
+      the logs do not show that Nova built the server 08892fb7-48fe-4dfb-bb03-85a445d2b1cb.
     step: '13'
     component: nova-compute
     host: compute1
@@ -83,8 +83,8 @@ verdict:
       message: rpc.cast to launch instance
       at: '2026-11-21T17:10:00.775000+00:00'
       host: controller1
-    evidence: ['nova-compute: responsible for the missing step 13']
-    headline: 'nova-compute (compute1): responsible for the missing step 13'
+    evidence: ['nova-compute: its step 13 did not happen, for no known reason']
+    headline: 'nova-compute (compute1): its step 13 did not happen, for no known reason'
     missing_step: step 13 (Subscribe new instance request) did not happen
     confidence: 0.839
     quote: null
@@ -102,7 +102,7 @@ verdict:
       - component: nova-api
         host: controller1
         weight: 1.15
-        evidence: ['nova-api: responsible for the missing step 58']
+        evidence: ['nova-api: its step 58 did not happen, for no known reason']
         confidence: 0.006
 """
 
@@ -145,7 +145,7 @@ def bundle_in(data: dict[str, Any]) -> Bundle:
 
 
 def file(params: dict[str, Any], check_mode: bool) -> dict[str, Any]:
-    flows = [flow.load(path) for path in params["flows"]]
+    flows = list(map(flow.load, params["flows"]))
     record, events = diagnosis.record_of(
         bundle_in(params["bundle"]), flows, new_run_id(), params["quotes"]
     )

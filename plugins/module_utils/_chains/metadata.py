@@ -241,7 +241,8 @@ CHAIN = ChainDefinition(
             "neutron-metadata-agent",
             asked,
             proxy_host,
-            "journalctl SYSLOG_IDENTIFIER=haproxy-metadata-proxy-{network}",
+            "journalctl SYSLOG_IDENTIFIER=haproxy-metadata-proxy-{network}; ovs-appctl dpctl/ct-get-nconns; "
+            "ovs-appctl dpctl/ct-get-maxconns",
             carrier=carrier,
         ),
     ),

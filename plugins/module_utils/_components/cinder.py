@@ -14,6 +14,7 @@ PROJECTS = (
         configuration=("/etc/cinder",),
         has_options=True,
         packages=("cinder-*",),
+        schema_version="cinder-manage db version",
         components=(
             Component(
                 "cinder-api",

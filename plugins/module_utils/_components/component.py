@@ -189,6 +189,7 @@ class Project:
     configuration: its folders below /etc. has_options: the files there have the form of oslo.config, and hosts are
     compared by their options. Both need the same words in roles/evidence/files/sudoers/examination.
     packages: patterns of its packages, by whose versions hosts are compared.
+    schema_version: the command that shows the version of the tables in its database.
     """
 
     name: str
@@ -196,3 +197,4 @@ class Project:
     configuration: tuple[str, ...] = ()
     has_options: bool = False
     packages: tuple[str, ...] = ()
+    schema_version: str | None = None

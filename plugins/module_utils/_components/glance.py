@@ -14,6 +14,7 @@ PROJECTS = (
         configuration=("/etc/glance",),
         has_options=True,
         packages=("glance-*",),
+        schema_version="glance-manage db version",
         components=(
             Component(
                 "glance-api",

@@ -14,6 +14,7 @@ PROJECTS = (
         configuration=("/etc/keystone",),
         has_options=True,
         packages=("keystone*",),
+        schema_version="keystone-manage db_version",
         components=(
             Component(
                 "keystone",

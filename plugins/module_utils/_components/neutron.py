@@ -14,6 +14,7 @@ PROJECTS = (
         configuration=("/etc/neutron",),
         has_options=True,
         packages=("neutron-*",),
+        schema_version="neutron-db-manage current",
         components=(
             Component(
                 "neutron-server",

@@ -22,6 +22,7 @@ PROJECTS = (
         configuration=("/etc/nova",),
         has_options=True,
         packages=("nova-*",),
+        schema_version="nova-manage api_db version; nova-manage db version",
         components=(
             Component(
                 "nova-api",

@@ -14,6 +14,7 @@ PROJECTS = (
         configuration=("/etc/placement",),
         has_options=True,
         packages=("placement-*",),
+        schema_version="placement-manage db version",
         components=(
             Component(
                 "placement-api",

@@ -40,6 +40,7 @@ def names_of(is_meant: Callable[[Component], bool]) -> list[str]:
 
 
 BY_NAME = {component.name: component for component in COMPONENTS}
+PROJECTS_BY_NAME = {project.name: project for project in PROJECTS}
 PROJECT_OF = owners(
     PROJECTS,
     lambda project: [component.name for component in project.components],
@@ -121,6 +122,12 @@ def dependents_of(name: str) -> set[str]:
 def project_of(name: str) -> str:
     """Return the project of a component, by the name of its folders."""
     return PROJECT_OF.get(name, name.partition("-")[0])
+
+
+def project_entry_of(name: str) -> Project:
+    """Return what is known of the project of a component."""
+    project = project_of(name)
+    return PROJECTS_BY_NAME.get(project) or Project(project)
 
 
 def writer_of(log: str) -> str:

@@ -211,7 +211,7 @@ def is_inside(directory: str, part: str) -> bool:
         os.path.join(directory, *names[:count])
         for count in range(1, len(names) + 1)
     ]
-    return not any(os.path.islink(path) for path in paths)
+    return not any(map(os.path.islink, paths))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from itertools import chain
 
 from .._collect.api.refused import sought_in
 from .._components.tables import commands_of
+from .._model.chain import Link
 from .._model.event import CONTROL_NODE
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
@@ -26,12 +27,12 @@ from .._model.symptom import Code, Kind, Symptom
 from .._model.words import CheckStatus, HostStatus, Level
 from .case import Case
 from .evidence import (
-    DELIBERATE,
     SETTINGS,
     by_weight,
     is_cut_off,
     recent_change,
 )
+from .leads import command, lead, way
 from .repair import repair_of, unit_of
 from .symptoms.reach import CATALOG
 
@@ -123,8 +124,12 @@ BY_SHORTAGE = {
     Shortage.POOLS_FULL: "openstack volume backend pool list --long",
 }
 
+# The component on whose host the command about what is missing is run, where it is not one of the API
+RUN_ON = {
+    Shortage.UNMAPPED: "nova-conductor",
+    Shortage.SEGMENTS: "neutron-server",
+}
 # What bounds the networks of projects: their types, and how many there are of each
-NETWORK_SERVER = "neutron-server"
 SEGMENT_RANGES = (
     "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "
     "/etc/neutron /etc/kolla/neutron-server"
@@ -199,7 +204,7 @@ def next_thing(
     if does_not_run(first):
         return state_of(first, case)
     # What speaks for a suspect is no proof: its state and its log say more than that.
-    return access(case) or state_of(first, case)
+    return access(case) or by_words(first, case) or state_of(first, case)
 
 
 def does_not_run(cause: Cause) -> bool:
@@ -218,12 +223,19 @@ def advice_for_request(
     reason = next(filter(None, reasons), None)
     if reason is None:
         return None
-    if reason.code == Shortage.SEGMENTS and case:
-        servers = case.units(NETWORK_SERVER)
-        if servers:
-            return command(SEGMENT_RANGES, servers[0][0])
-    where = reason.host if reason.code == Shortage.UNSUPPORTED else None
+    where = place_of(reason, case)
+    if reason.code == Shortage.SEGMENTS and where:
+        return command(SEGMENT_RANGES, where)
     return command(command_by_shortage(reason, explanation), where)
+
+
+def place_of(reason: ShortageReason, case: Case | None) -> str | None:
+    """Return the host to run the command about what is missing on, if it is not one of the API."""
+    if reason.code == Shortage.UNSUPPORTED:
+        return reason.host
+    if case is None:
+        return None
+    return case.host_of(RUN_ON.get(reason.code))
 
 
 def command_by_shortage(
@@ -303,9 +315,35 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
     advice = (
         advice
         or changed_option(cause, case)
-        or with_changed_file(state_of(cause, case), cause)
+        or with_changed_file(
+            by_words(cause, case) or state_of(cause, case), cause, case
+        )
     )
     return advice and replace(advice, repair=repair_of(cause, case))
+
+
+def by_words(cause: Cause, case: Case) -> Advice | None:
+    """Return what the words of an error lead to that shows what is wrong, and not only who is concerned."""
+    shown = by_weight(cause)
+    if not shown or shown[0].kind == Kind.STATE:
+        return None
+    return next(filter(None, (lead(symptom, case) for symptom in shown)), None)
+
+
+def by_rejection(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    return credentials(symptom, cause, case) or rights(symptom, case)
+
+
+def by_way(symptom: Symptom, case: Case) -> Advice:
+    return way(symptom.host, symptom.address or "", symptom.port or 0, case)
+
+
+def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
+    shown = command(link.command, link.reader)
+    if shown is None or cause.host in (None, link.reader):
+        return shown
+    return replace(shown, then=state_of(cause, case))
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -316,20 +354,18 @@ def changed_option(cause: Cause, case: Case) -> Advice | None:
     return by_option(change, change.path or "", change.setting, case)
 
 
-def with_changed_file(advice: Advice | None, cause: Cause) -> Advice | None:
+def with_changed_file(
+    advice: Advice | None, cause: Cause, case: Case
+) -> Advice | None:
     """Return the advice with what shows a file that was changed, if that may be why a component does not work."""
-    if advice is None:
-        return None
-    shown = by_weight(cause)
-    if not shown or shown[0].how in DELIBERATE:
+    change = recent_change(cause, case.weights)
+    if advice is None or change is None or not change.path:
         return advice
-    for symptom in shown:
-        if symptom.host != advice.host:
-            continue
-        if symptom.kind == Kind.CHANGE and symptom.path:
-            both = f"{advice.command}; {content_of(symptom.path)}"
-            return replace(advice, command=both)
-    return advice
+    shown = content_of(change.path)
+    if change.host == advice.host:
+        return replace(advice, command=f"{advice.command}; {shown}")
+    last = Advice(Reason.SHOW_STATE, shown, change.host, then=advice.then)
+    return replace(advice, then=last)
 
 
 def content_of(path: str) -> str:
@@ -351,13 +387,9 @@ def state_of(cause: Cause, case: Case) -> Advice | None:
     )
 
 
-def command(text: str | None, host: str | None = None) -> Advice | None:
-    return Advice(Reason.SHOW_STATE, text, host) if text else None
-
-
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.link is not None:
-        return command(symptom.link.command, symptom.link.reader)
+        return by_link(symptom.link, cause, case)
     if symptom.code in COMMANDS:
         return by_code(symptom)
     if is_wrong_endpoint(symptom):
@@ -365,20 +397,10 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if is_cut_off(symptom) and cause.shows(symptom):
         return by_way(symptom, case)
     if symptom.is_denied:
-        return credentials(symptom, cause, case) or rights(symptom, case)
+        return by_rejection(symptom, cause, case)
     if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
         return by_component(symptom)
     return by_place(symptom, case)
-
-
-def by_way(symptom: Symptom, case: Case) -> Advice:
-    """Return the command that tries a connection, and the one that shows who listens at its other end."""
-    attempt = f"nc -v -z -w 3 {symptom.address} {symptom.port}"
-    there = case.record.hosts_by_address.get(symptom.address or "")
-    listening = None
-    if there not in (None, symptom.host):
-        listening = command(f"ss -lntp 'sport = :{symptom.port}'", there)
-    return Advice(Reason.SHOW_STATE, attempt, symptom.host, then=listening)
 
 
 def is_wrong_endpoint(symptom: Symptom) -> bool:
@@ -484,11 +506,7 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
     user = DATABASE_USER.search(symptom.quote or "")
     if user and commands.rights_of_user:
         text = commands.rights_of_user.format(user=user[1])
-    if symptom.peer_host:
-        return command(text, symptom.peer_host)
-    running = case.units(symptom.peer or "")
-    hosts = [host for host, _unit in running]
-    return command(text, next(iter(hosts), None))
+    return command(text, symptom.peer_host or case.host_of(symptom.peer))
 
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:

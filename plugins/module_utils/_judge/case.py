@@ -205,6 +205,11 @@ class Case:
         ]
         return sorted(found, key=lambda pair: pair[1].state == RUNNING)
 
+    def host_of(self, component: str | None) -> str | None:
+        """Return the host of a component, the first one if there are several."""
+        hosts = [host for host, _service in self.units(component or "")]
+        return next(iter(hosts), None)
+
     def named_hosts(self, component: str) -> set[str | None]:
         """Return the hosts on which the settings of services look for a component; None is an address of no host."""
         named: set[str | None] = set()

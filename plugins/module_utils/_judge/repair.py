@@ -21,10 +21,10 @@ def repair_of(cause: Cause, case: Case) -> Repair | None:
     """Return how the service of a cause reads a file again whose settings speak for the cause."""
     services = dict(reversed(case.units(cause.component, cause.host)))
     for symptom in suspected_settings(cause, case):
-        service = services.get(symptom.host or "")
+        host, path = symptom.host or "", symptom.path or ""
+        service = services.get(host)
         if service is not None:
-            path = symptom.path or ""
-            return Repair(path, restart_of(service, path))
+            return Repair(host, path, restart_of(service, path))
     return None
 
 

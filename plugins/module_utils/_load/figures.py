@@ -120,9 +120,7 @@ def seconds_of(outcomes: Sequence[Outcome]) -> float:
 def mean_breakdown(breakdowns: Sequence[Breakdown]) -> Breakdown | None:
     if not breakdowns:
         return None
-    return Breakdown(
-        **means([dataclasses.asdict(breakdown) for breakdown in breakdowns])
-    )
+    return Breakdown(**means(list(map(dataclasses.asdict, breakdowns))))
 
 
 def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -78,7 +78,7 @@ def view(test: LoadTest) -> dict[str, Any]:
 
 
 def in_words(plan: LoadPlan) -> str:
-    levels = ", then ".join(str(level) for level in plan.levels)
+    levels = ", then ".join(map(str, plan.levels))
     rate = f", {plan.rate:g} begin each minute" if plan.rate else ""
     of_each = " at each level" if len(plan.levels) > 1 else ""
     return f"{plan.instances} instances{of_each}, {levels} in parallel{rate}"

@@ -37,6 +37,6 @@ def main(
         module.fail_json(msg=missing_required_lib("jmespath and PyYAML"))
     directory = module.params["run_dir"]
     with failing(module, f"following the run in {directory}"):
-        flows = [flow.load(path) for path in module.params["flows"]]
+        flows = list(map(flow.load, module.params["flows"]))
         result = act(run.Run(directory), flows, module)
     module.exit_json(**result)

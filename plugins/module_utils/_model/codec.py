@@ -401,7 +401,7 @@ def encode_enum(value: Any) -> Any:
 
 
 def encode_list(value: Any) -> list[Any]:
-    return [to_json(item) for item in value]
+    return list(map(to_json, value))
 
 
 def encode_mapping(value: Any) -> dict[str, Any]:

@@ -89,8 +89,9 @@ class Reason(Word):
 
 @dataclass(frozen=True)
 class Repair:
-    """What makes a service read its settings again, once a file is right: the file, and the command."""
+    """What makes a service read its settings again, once a file on its host is right: the file, and the command."""
 
+    host: str
     path: str
     command: str
 
@@ -99,8 +100,8 @@ class Repair:
 class Advice:
     """What to do next: a command and the host to run it on, or something that needs no command.
 
-    hosts: those that could not be read. then: what to look at after that, on another host. repair: what to do on the
-    first host once the settings there are right.
+    hosts: those that could not be read. then: what to look at after that, on another host. repair: what to do
+    once settings are right.
     """
 
     reason: Reason

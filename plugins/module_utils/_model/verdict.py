@@ -13,7 +13,7 @@ from .codec import Positive, Share, Text, Time, omitted, schema
 from .words import Result, StageName
 
 # In characters: a headline is one line of a terminal, and a quoted line of a log may be longer.
-LONGEST_HEADLINE = 100
+LONGEST_HEADLINE = 140
 LONGEST_QUOTE = 300
 
 Headline = Annotated[str, schema(maxLength=LONGEST_HEADLINE)]
@@ -97,7 +97,7 @@ class Verdict:
     host: the host of the component.
     last_seen: the last step that was seen before.
     evidence: the observations that support the cause, the weightiest first.
-    headline: where and what, in at most 100 characters.
+    headline: where and what, in at most 140 characters.
     missing_step: the step that did not happen, in words.
     confidence: the probability that the component is the cause, from 0 to 1.
     quote: the line of a log that shows it best, of at most 300 characters and without secrets.

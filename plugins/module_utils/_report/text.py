@@ -25,7 +25,13 @@ from .._model.record import (
     first_failed,
 )
 from .._model.stage import Call, Stage
-from .._model.words import CheckStatus, HostStatus, Result, StageStatus
+from .._model.words import (
+    CheckStatus,
+    HostStatus,
+    Result,
+    StageName,
+    StageStatus,
+)
 from .._record.words import clean
 from . import finding, journey
 from .messages.level import all_left_out, level_in_words
@@ -213,9 +219,15 @@ def host_lines(record: Record) -> list[str]:
     if not record.hosts:
         return []
     if not any(host.checks or host.reason for host in record.hosts):
+        boot = record.stage_or_skipped(StageName.BOOT)
+        reason = (
+            ""
+            if boot.status is StageStatus.OK
+            else "no server became active, so "
+        )
         return [
             "",
-            "  hosts: read; no server became active, so nothing there was compared with the API",
+            f"  hosts: read; {reason}nothing there was compared with the API",
         ]
     lines = ["", f"  {'host':<16} checks"]
     for host in record.hosts:

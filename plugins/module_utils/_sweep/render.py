@@ -46,7 +46,7 @@ Case = ElementTree.Element
 
 def ranges(names: Sequence[str]) -> list[str]:
     """Return names in short: those that differ in a number that counts up are one range, as in compute[001-040]."""
-    parts = [NUMBERED.fullmatch(name) for name in names]
+    parts = list(map(NUMBERED.fullmatch, names))
     made, start = [], 0
     while start < len(names):
         end = end_of_range(parts, start)

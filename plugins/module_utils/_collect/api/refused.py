@@ -51,6 +51,9 @@ QUOTAS = (
         r"(?P<name>volume size) (?P<asked>\d+)G is larger than maximum allowed limit (?P<limit>\d+)G"
     ),
     re.compile(
+        r"Maximum number of \w+ allowed \((?P<limit>\d+)\) exceeded for quota '(?P<name>\w+)'"
+    ),
+    re.compile(
         r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"
     ),
     # Neutron, and Nova about a port of it

@@ -68,7 +68,7 @@ def back_ends(answer: str) -> tuple[BackEnd, ...]:
     """Parse haproxy's statistics, a table of comma-separated values."""
     lines = answer.lstrip("# ").splitlines()
     rows = list(filter(is_down, csv.DictReader(lines)))
-    return tuple(back_end_of(row) for row in rows[:MOST])
+    return tuple(map(back_end_of, rows[:MOST]))
 
 
 def is_down(row: Mapping[str, str]) -> bool:

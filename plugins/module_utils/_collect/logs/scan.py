@@ -414,7 +414,13 @@ def is_one_error(error: ReadEvent, at: float, logger: str | None) -> bool:
 def merged(
     error: ReadEvent, failure: dict[str, Any], keys: dict[str, list[str]]
 ) -> ReadEvent:
-    """Return an error with the fields of a later line: the last line of a traceback is the exception itself."""
+    """Return an error with the fields of a later line: the last line of a traceback is the exception itself.
+
+    Of a later line that shows no failure, such as the values of a statement to the database, the words say nothing.
+    """
+    says_nothing = not (failure.get("exception") or failure.get("how"))
+    if says_nothing and error.fields.get("exception"):
+        failure = {**failure, "quote": None}
     fields = {
         **error.fields,
         **{name: value for name, value in failure.items() if value},

@@ -104,7 +104,7 @@ def check_folders(report: Report, folders: Sequence[str]) -> None:
     """Refuse folders of which the report has no copies, and those that the host does not have."""
     if not all(folder.startswith(COPIED) for folder in folders):
         raise absent(folders[0])
-    if not any(report.has(folder) for folder in folders):
+    if not any(map(report.has, folders)):
         raise missing("find", folders[0])
 
 

@@ -26,12 +26,13 @@ TEXTS = {
 }
 
 
-def advice(given: Advice | None) -> str | None:
-    """Return an advice for readers."""
+def advice(given: Advice | None, here: str | None = None) -> str | None:
+    """Return an advice for readers. here: the host on which they are already."""
     if given is None:
         return None
     if given.reason == Reason.SHOW_STATE:
-        return "; ".join(filter(None, [in_place(given), advice(given.then)]))
+        then = advice(given.then, given.host)
+        return "; ".join(filter(None, [in_place(given, here), then]))
     if given.reason == Reason.MAKE_HOSTS_READABLE:
         return f"make {', '.join(given.hosts)} readable"
     return TEXTS[given.reason]
@@ -41,12 +42,12 @@ def repair(given: Advice | None) -> str | None:
     """Return what to do once a setting is right."""
     if given is None or given.repair is None:
         return None
-    place = f"{given.repair.path} on {given.host}"
+    place = f"{given.repair.path} on {given.repair.host}"
     return f"after correcting {place}: {given.repair.command}"
 
 
-def in_place(given: Advice) -> str | None:
-    """Return a command with the host to run it on."""
-    if given.host is None:
+def in_place(given: Advice, here: str | None) -> str | None:
+    """Return a command with the host to run it on, if that is another one."""
+    if given.host in (None, here):
         return given.command
     return f"on {given.host}: {given.command}"

@@ -713,7 +713,7 @@ def details(explanation: Explanation) -> tuple[str, ...]:
 def host_line(host: HostReasons) -> str:
     """Return all that keeps a request off a host."""
     if host.reasons:
-        return f"{host.host} {', '.join(reason_line(reason) for reason in host.reasons)}"
+        return f"{host.host} {', '.join(map(reason_line, host.reasons))}"
     return f"{host.host} {'fits' if host.is_known else 'was not read'}"
 
 

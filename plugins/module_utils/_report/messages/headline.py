@@ -12,15 +12,28 @@ from collections.abc import Iterator
 from itertools import product
 
 from ..._model.finding import Cause, Finding
+from ..._model.how import How
 from ..._model.symptom import Code, Kind, Symptom
 from ..._model.verdict import LONGEST_HEADLINE
 from . import capacity, symptoms
 from .words import AT_PEER, at_place, fitting, place_of
 
 # In characters: a headline has no room for a whole line of a log.
-QUOTE_LENGTHS = (60, 40)
+QUOTE_LENGTHS = range(110, 39, -10)
+# Fewer name nothing.
+LEAST_QUOTED = 30
 # Ids of a request or an instance in front of a line of a log
 CONTEXT = re.compile(r"(?:\[[^\]]*\]\s*)+")
+# Classes of exceptions and numbers of errors in front of what they say
+CLASSES = re.compile(
+    r"(?:.*[a-z_]\.[A-Za-z_]*[A-Z]\w+: |.*\b[A-Z]\w*(?:Error|Exception): )?(?:\[Errno \d+\] )?(?=\S)"
+)
+# What a service answered, or a command printed, stands inside of what is said about it.
+INSIDE = re.compile(
+    r"['\"]message['\"]: ['\"](?P<answer>[^'\"]+)['\"]|Stderr: u?(['\"])(?P<printed>.+?)(?:(?:\\[rn])*\2\s*$|$)"
+)
+# A connection that fails is said by its two ends.
+BY_ENDS = (How.REFUSED, How.UNREACHABLE, How.SILENT, How.BROKEN_OFF)
 
 
 def headline(finding: Finding) -> str | None:
@@ -32,12 +45,10 @@ def headline(finding: Finding) -> str | None:
     if finding.restart:
         return fitting(restart_forms(finding.restart), LONGEST_HEADLINE)
     if finding.cause and finding.main:
-        quoted = (
-            quoting_forms(finding.main, finding.quoted)
-            if finding.cause.shows(finding.main)
-            else ()
+        forms = (
+            *quoting_forms(finding.cause, finding.main, finding.quoted),
+            *reasons(finding.cause, finding.main),
         )
-        forms = (*quoted, *reasons(finding.cause, finding.main))
         return fitting(
             cause_forms(finding.cause, forms, finding.change), LONGEST_HEADLINE
         )
@@ -71,25 +82,57 @@ def cause_forms(
             yield at_place(cause.component, host, text + suffix)
 
 
-def quoting_forms(main: Symptom, quoted: Symptom | None) -> tuple[str, ...]:
-    """Return forms with the message of an error that has no exception. No other line is quoted than the verdict's."""
+def quoting_forms(
+    cause: Cause, main: Symptom, quoted: Symptom | None
+) -> Iterator[str]:
+    """Yield forms with what an error says, which names the thing that it is about.
+
+    No other line is quoted than the verdict's.
+    """
     if (
-        main.code != Code.LOGGED_ERROR
-        or main.exception
-        or quoted is None
+        quoted is None
         or quoted.quote != main.quote
+        or main.kind not in (Kind.FAILED_AT, Kind.ERROR)
+        or main.how in BY_ENDS
     ):
-        return ()
-    message = CONTEXT.sub("", main.quote or "", count=1)
-    beginnings = [
-        textwrap.shorten(message, length, placeholder=" …")
-        for length in QUOTE_LENGTHS
-    ]
-    return (
-        tuple(f'logged "{beginning}"' for beginning in beginnings)
-        if message
-        else ()
-    )
+        return
+    said = said_in(main.quote or "")
+    for length in QUOTE_LENGTHS:
+        message = decisive(said, length)
+        for lead in leads_in(cause, main) if message else ():
+            yield f'{lead} "{message}"'
+
+
+def leads_in(cause: Cause, main: Symptom) -> Iterator[str]:
+    """Yield the words before what an error says."""
+    if main.code == Code.LOGGED_ERROR and not main.exception:
+        yield "logged"
+        return
+    yield f"{tuple(reasons(cause, main))[-1]}:"
+    if main.peer == cause.component and not cause.shows(main):
+        yield f"{main.component} reports"
+
+
+def said_in(quote: str) -> str:
+    """Return what an error says, without what stands around it."""
+    inside = INSIDE.search(quote)
+    if inside:
+        return inside["answer"] or inside["printed"]
+    return CLASSES.sub("", CONTEXT.sub("", quote, count=1), count=1)
+
+
+def decisive(said: str, length: int) -> str:
+    """Return the end of what an error says, from a colon on: what it is about stands behind what was done."""
+    if len(said) <= length:
+        return said
+    parts, kept = said.split(": "), ""
+    while parts and len(parts[-1]) + 2 + len(kept) <= length:
+        kept = ": ".join(filter(None, (parts.pop(), kept)))
+    if len(kept) >= LEAST_QUOTED:
+        return kept
+    if kept:
+        return f"…{said[1 - length :]}"
+    return textwrap.shorten(said, length, placeholder=" …")
 
 
 def changed_forms(change: Symptom) -> tuple[str, ...]:
@@ -120,6 +163,6 @@ def without_details(symptom: Symptom) -> tuple[str, ...]:
     has_details = (
         symptom.unit
         or symptom.port
-        or symptom.code == Code.CONFIGURATION_CHANGED
+        or symptom.code in (Code.CONFIGURATION_CHANGED, Code.COMMAND_HANGS)
     )
     return forms[1:] if has_details else forms

@@ -160,7 +160,8 @@ def peer_unreachable(symptom: Symptom) -> Forms:
     text = PROBES.get(
         symptom.probe or "", f"{symptom.probe} from {{0}}"
     ).format(symptom.peer)
-    return f"{text} at {symptom.address}:{symptom.port}", text
+    elsewhere = "; other hosts reach it" if symptom.only_from_here else ""
+    return f"{text} at {symptom.address}:{symptom.port}{elsewhere}", text
 
 
 def peer_named(symptom: Symptom) -> Forms:
@@ -472,7 +473,7 @@ def configuration_differs(symptom: Symptom) -> Forms:
 
 
 def step_missing(symptom: Symptom) -> Forms:
-    return (f"responsible for the missing step {symptom.step}",)
+    return (f"its step {symptom.step} did not happen, for no known reason",)
 
 
 def stage_part(_symptom: Symptom) -> Forms:

@@ -68,7 +68,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
         path=hops(found),
         next=advice(found.advice),
         then=repair(found.advice),
-        alternatives=tuple(alternative(suspect) for suspect in found.suspects),
+        alternatives=tuple(map(alternative, found.suspects)),
     )
 
 
@@ -77,9 +77,7 @@ def rendered(judgement: Judgement, record: Record) -> Verdict:
 
 def sentences(found: Iterable[Symptom]) -> tuple[str, ...]:
     """Return a sentence for each symptom; those that differ in what no reader sees are one."""
-    return tuple(
-        dict.fromkeys(symptoms.sentence(symptom) for symptom in found)
-    )
+    return tuple(dict.fromkeys(map(symptoms.sentence, found)))
 
 
 def missing_step(finding: Finding) -> str | None:

@@ -50,7 +50,7 @@ def of_stage(stage: Stage) -> StageRequests:
         total=duration(sum(times)) if times else None,
         mean=duration(sum(times) / len(times)) if times else None,
         longest=duration(max(times, default=None)),
-        refused=sum(is_refused(call) for call in stage.calls),
+        refused=sum(map(is_refused, stage.calls)),
     )
 
 

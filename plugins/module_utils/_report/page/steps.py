@@ -127,7 +127,7 @@ def guide(flow: FollowedFlow) -> Guide:
         groups=groups,
         phases=phases,
         of=len(flow.steps),
-        counted=sum(is_counted(step) for step in flow.steps),
+        counted=sum(map(is_counted, flow.steps)),
         not_seen=len(flow.steps) - numbers[StepStatus.SEEN],
         counts=counts,
         concurrent_boots=flow.concurrent_boots,

@@ -118,7 +118,7 @@ def alternatives(verdict: Verdict) -> list[str]:
     suspects = verdict.alternatives
     if len(suspects) <= SUSPECTS_IN_FINDING:
         return []
-    return [finding.suspect_in_words(suspect) for suspect in suspects]
+    return list(map(finding.suspect_in_words, suspects))
 
 
 def error_of(record: Record) -> Pairs:

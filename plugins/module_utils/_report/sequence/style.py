@@ -56,7 +56,7 @@ STYLE = """
 
 def stylesheet() -> str:
     light, dark, paper = (variables(number) for number in range(3))
-    rules = STYLE + "\n".join(rules_of(look) for look in LOOKS)
+    rules = STYLE + "\n".join(map(rules_of, LOOKS))
     return (
         f"\n.flow-svg {{ {light} }}\n"
         f"@media (prefers-color-scheme: dark) {{ .flow-svg {{ {dark} }} }}\n"

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
@@ -162,16 +164,23 @@ STATE = "on a: systemctl status x.service; journalctl --unit x.service --since -
         (How.ERROR, "a", "/etc/x/x.conf", f"{STATE}; grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf"),
         (How.ERROR, "a", "/etc/systemd/system/x.service.d/zz.conf", f"{STATE}; systemctl cat x.service"),
         (How.ERROR, "a", "/etc/ceph/x.keyring", f"{STATE}; ls -l /etc/ceph/x.keyring"),
-        (How.ERROR, "b", "/etc/x/x.conf", STATE),
+        (
+            How.ERROR,
+            "b",
+            "/etc/x/x.conf",
+            f"{STATE}; on b: grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf",
+        ),
         # No setting stops a unit as systemctl does.
         (How.STOPPED, "a", "/etc/x/x.conf", STATE),
     ],
 )
 def test_a_file_that_was_changed_is_shown_beside_the_state_of_the_unit(how, host, path, command):
     broken = seen(Kind.ERROR, "x", "a", how=how, share=1.0)
-    changed = seen(Kind.CHANGE, "x", host, share=0.1, path=path)
+    changed = seen(Kind.CHANGE, "x", host, share=0.8, path=path)
     case = case_of([with_units("a", "x.service")])
     assert in_words(advice.command_for(cause("x", "a", broken, changed), case)) == command
+    old = replace(changed, share=0.1)
+    assert in_words(advice.command_for(cause("x", "a", broken, old), case)) == STATE
 
 
 @pytest.mark.parametrize(
@@ -191,7 +200,9 @@ def test_a_way_is_tried_from_the_host_where_it_is_cut(symptom_host, only_from_he
 def test_who_listens_at_the_other_end_of_a_way_is_shown_on_its_host():
     hosts = [with_units("a", "x.service"), as_json.host("b", facts={"addresses": ["10.0.0.1"]})]
     given = advice.command_for(cause("x", "a", cut("x", "a", only_from_here=True)), case_of(hosts))
-    assert in_words(given) == "on a: nc -v -z -w 3 10.0.0.1 5672; on b: ss -lntp 'sport = :5672'"
+    assert in_words(given) == (
+        "on a: nc -v -z -w 3 10.0.0.1 5672; on b: ss -lntp 'sport = :5672'; nft list ruleset | grep --word-regexp 5672"
+    )
 
 
 def on_a(component, symptom):

@@ -28,6 +28,7 @@ from hosts_by_hand import Cloud, Host, capacity_of, disabled, down, host, hosts,
 GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
 UNKNOWN = {"name": "gpu", "extra_specs": {"trait:CUSTOM_UNKNOWN": "required"}}
 BIG = {"name": "big", "ram": 4096}
+DOMAIN = "rack-12.room-3.frankfurt.cloud.example.org"
 FULL = usual(VCPU=inventory(8, 8))
 
 
@@ -150,7 +151,7 @@ REASONS = {
             servers=[id_of("live")],
         ),
         Shortage.NO_ROOM,
-        "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed",
+        "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed (6 held by allocations of servers that are gone)",
     ),
     "disabled and full": (
         Cloud([*map(disabled, hosts(2)), host("compute3", inventories=FULL)]),
@@ -173,6 +174,18 @@ REASONS = {
                 *map(disabled, hosts(3)),
                 host("compute4", inventories=FULL),
                 host("compute5", service={"state": "down", "forced_down": True}),
+            ]
+        ),
+        None,
+        "No host fits: 3 of 5 compute hosts are disabled (maintenance), compute4 has 0 of 8 VCPUs free, "
+        "compute5 is forced down",
+    ),
+    "several reasons on hosts with long names": (
+        Cloud(
+            [
+                *map(disabled, hosts(3)),
+                host(f"compute4.{DOMAIN}", inventories=FULL),
+                host(f"compute5.{DOMAIN}", service={"state": "down", "forced_down": True}),
             ]
         ),
         None,

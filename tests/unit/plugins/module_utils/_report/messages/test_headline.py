@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Headlines: where and what, complete in 100 characters."""
+"""Headlines: where and what, complete in one line."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_short_headline_is_whole():
 def test_headline_of_an_error_without_an_exception_quotes_its_message():
     logged = seen(Kind.ERROR, quote="[instance: 7] Failed to bind port 1 on host h for vnic_type normal using segments")
     found = Finding(cause=cause("x", "h", logged), main=logged)
-    text = 'x (h): logged "Failed to bind port 1 on host h for vnic_type normal using …"'
+    text = 'x (h): logged "Failed to bind port 1 on host h for vnic_type normal using segments"'
     assert module.headline(replace(found, quoted=logged)) == text
     # With stackproof_quotes=false, and where the verdict quotes another line
     assert module.headline(found) == "x (h): a.b logged an error"
@@ -71,9 +71,11 @@ def test_headline_of_an_error_without_an_exception_quotes_its_message():
 
 
 def test_details_are_left_out_before_the_domain_of_the_host():
-    host = "compute-4711.rack-12.example.org"
-    exception = "nova.exception.VirtualInterfaceCreateException"
-    short = headline(cause("nova-compute", host, seen(Kind.ERROR, "nova-compute", host, exception=exception)))
+    host = LONG_HOST
+    exception = f"nova.{'x' * 60}.VirtualInterfaceCreateException"
+    short = headline(
+        cause("nova-compute", host, seen(Kind.ERROR, "nova-compute", host, exception=exception, logger="n" * 60))
+    )
     assert short == f"nova-compute ({host}): logged {exception.rpartition('.')[2]}"
 
 
@@ -120,6 +122,80 @@ def test_component_that_another_one_depends_on_is_named_with_it():
     assert headline(cause("neutron-server", "ctl", failed)) == (
         "neutron-server (ctl): nova-api-metadata (ctl) depends on it: logged Unauthorized"
     )
+
+
+# What an error says
+
+
+def quoting(quote, how=How.MISSING, peer="libvirt", named=None, **fields):
+    """Return the headline about an error of nova-compute at a peer, with its line in the log."""
+    failed = seen(Kind.FAILED_AT, "nova-compute", "c1", peer=peer, how=how, quote=quote, **fields)
+    named = cause(named or peer, "c1", failed)
+    return module.headline(Finding(cause=named, main=failed, quoted=failed))
+
+
+SECRET = "Secret not found: no secret with matching uuid '00000000-1111-2222-3333-444444444444'"
+FILE = "/var/lib/libvirt/qemu/domain-1-instance-00000005/master-key.aes"
+
+
+@pytest.mark.parametrize(
+    ("quote", "said"),
+    [
+        (f"libvirt.libvirtError: {SECRET}", SECRET),
+        (f"[instance: 1] Driver failed: libvirt.libvirtError: {SECRET}", SECRET),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/x'", "No such file or directory: '/x'"),
+        ("neutronclient.common.exceptions.Unauthorized: 401-{'error': {'message': 'No such user.'}}", "No such user."),
+        (
+            "Exit code: 255 Stdout: '' Stderr: 'mkdir: cannot create /x: Permission denied\\n'",
+            "mkdir: cannot create /x: Permission denied",
+        ),
+        ("Command: ssh Stderr: 'Load key \"/x\": bad'", 'Load key "/x": bad'),
+    ],
+)
+def test_a_headline_quotes_what_an_error_says_and_not_what_stands_around_it(quote, said):
+    assert quoting(quote).endswith(f'"{said}"')
+
+
+def test_who_said_it_is_named_where_the_words_have_no_room_otherwise():
+    assert quoting(SECRET) == f'libvirt (c1): nova-compute reports "{SECRET}"'
+    short = "Secret not found"
+    assert quoting(short) == f'libvirt (c1): does not have what nova-compute requested: "{short}"'
+    assert quoting(short, named="nova-compute") == f'nova-compute (c1): not found at libvirt: "{short}"'
+
+
+@pytest.mark.parametrize(
+    ("quote", "said"),
+    [
+        # The end has what it is about.
+        (
+            f"{'a' * 70} {'b' * 70}: Cannot read the certificate of x: No such file",
+            "Cannot read the certificate of x: No such file",
+        ),
+        (f"{'a' * 50} {'b' * 50}: cannot open “{FILE}”: Permission denied", "master-key.aes”: Permission denied"),
+    ],
+)
+def test_of_a_long_error_its_end_is_quoted(quote, said):
+    line = quoting(quote, how=How.DENIED)
+    assert line.endswith(f'{said}"')
+    assert len(line) <= LONGEST_HEADLINE
+
+
+def test_a_long_error_that_is_one_sentence_is_quoted_from_its_beginning():
+    line = quoting("'pc-q35-99.0' is not a supported machine type, " + "those that are supported are many " * 5)
+    assert "\"'pc-q35-99.0' is not a supported machine type" in line
+    assert line.endswith(' …"')
+
+
+@pytest.mark.parametrize("how", [How.REFUSED, How.SILENT, How.BROKEN_OFF, How.UNREACHABLE])
+def test_a_connection_that_fails_is_said_by_its_ends(how):
+    assert '"' not in quoting("connection to 10.0.0.1 failed", how=how)
+
+
+def test_no_other_line_is_quoted_than_that_of_the_verdict():
+    failed = seen(Kind.FAILED_AT, "x", "h", peer="y", how=How.MISSING, quote="one")
+    other = replace(failed, quote="another")
+    assert '"' not in module.headline(Finding(cause=cause("x", "h", failed), main=failed, quoted=other))
+    assert '"' not in module.headline(Finding(cause=cause("x", "h", failed), main=failed))
 
 
 # A change of configuration beside the harm that it did

@@ -143,7 +143,7 @@ def test_first_form_of_each_message_is_the_longest(code):
             Symptom(Code.BACK_END_DOWN, "haproxy", "h", setting="nova", probe="no server is up"),
             "haproxy (h): no server is up behind nova (no server is up)",
         ),
-        (seen(Kind.STEP, host=None, step="13"), "x: responsible for the missing step 13"),
+        (seen(Kind.STEP, host=None, step="13"), "x: its step 13 did not happen, for no known reason"),
         (seen(Kind.RESOURCE, None), "h: the disk at / has 0 MiB left"),
     ],
 )

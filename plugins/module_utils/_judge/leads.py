@@ -1,0 +1,181 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where the words of an error lead: the command that shows the very thing that it names, and the host to run it on."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from .._components.tables import depends_on, project_entry_of
+from .._model.finding import Advice, Reason
+from .._model.how import How
+from .._model.symptom import Symptom
+from .case import Case
+
+KEYSTONE = "keystone"
+NEUTRON_SERVER = "neutron-server"
+# How a connection fails that never came about
+NO_WAY = (How.REFUSED, How.UNREACHABLE, How.SILENT)
+# How those name the other end that could not connect: Python's libraries, libvirt, and whoever writes a URL
+ENDS = tuple(
+    map(
+        re.compile,
+        (
+            r"host='(?P<place>[\w.:-]+)', port=(?P<port>\d+)",
+            r"\bat '(?P<place>[\w.-]+):(?P<port>\d+)'",
+            r"\w://(?:[^\s/@]+@)?(?P<place>[\w.-]+):(?P<port>\d+)",
+            r"\b(?P<place>(?:\d+\.){3}\d+):(?P<port>\d+)\b",
+        ),
+    )
+)
+# Who listens on a port, and the rules of the firewall about it
+LISTENING = (
+    "ss -lntp 'sport = :{port}'; nft list ruleset | grep --word-regexp {port}"
+)
+# A path to its end
+PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
+NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
+FULL_LOG = "journalctl --unit {unit} --since -15min"
+
+
+@dataclass(frozen=True)
+class Lead:
+    """What to run where an error has some words. Their named groups are put into the command, quoted for a shell.
+
+    command: on the host of the component that reports the error, or of its peer. server: a service whose log says more.
+    only_with_server: whether the words mean this only of that service, and of peers that depend on it.
+    """
+
+    words: re.Pattern[str]
+    command: str
+    at_peer: bool = False
+    server: str | None = None
+    only_with_server: bool = False
+
+    def found_in(self, symptom: Symptom) -> re.Match[str] | None:
+        """Return where an error has the words, if they mean this of its peer."""
+        others = (symptom.peer, *depends_on(symptom.peer))
+        if self.only_with_server and self.server not in others:
+            return None
+        return self.words.search(symptom.quote or "")
+
+
+LEADS = (
+    Lead(
+        re.compile(r"[Ss]ecret not found.*?'(?P<secret>[0-9a-f-]{36})'"),
+        "virsh secret-list; grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute",
+    ),
+    Lead(
+        re.compile(
+            r"Table '(?P<base>[\w$-]+)\.(?P<table>[\w$-]+)' doesn't exist"
+        ),
+        "mysql --execute 'SHOW TABLES IN {base}'",
+        at_peer=True,
+    ),
+    Lead(
+        re.compile("PortBindingFailed|binding_failed"),
+        "openstack network agent list --host {host}",
+        server=NEUTRON_SERVER,
+    ),
+    Lead(
+        re.compile("EndpointNotFound|[Ee]ndpoint for .{0,60} not found"),
+        "openstack catalog list; grep -rnsE '^(region_name|os_region_name|valid_interfaces)' {configuration}",
+    ),
+    Lead(
+        re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE),
+        "ss -lntp",
+    ),
+    Lead(
+        re.compile(r"assign requested address|EADDRNOTAVAIL", re.IGNORECASE),
+        "ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
+    ),
+    Lead(
+        re.compile(rf"No space left on device.*?['\"“]{PATH}"),
+        "df -h {path}; df -i {path}",
+    ),
+    Lead(
+        re.compile(rf"['\"“]{PATH}.{{0,20}}No space left on device"),
+        "df -h {path}; df -i {path}",
+    ),
+    Lead(
+        re.compile(rf"(?:{NO_ACCESS})[^'\"“/]{{0,20}}['\"“]{PATH}"),
+        "namei --long {path}",
+    ),
+    Lead(
+        re.compile(
+            rf"(?:['\"“]|unix:){PATH}['\"”:]*[^'\"“/]{{0,40}}(?:{NO_ACCESS}|[Cc]onnection refused)"
+        ),
+        "namei --long {path}",
+    ),
+    Lead(
+        re.compile(
+            r"\b401\b|Unauthorized|requires? authentication|[Ii]nvalid (?:user(?:name)?|token|credentials)"
+            r"|[Aa]uthentication (?:failed|failure)"
+        ),
+        "grep -rnsE '^(\\[|auth_url|username|project_name|region_name)' {configuration}",
+        server=KEYSTONE,
+        only_with_server=True,
+    ),
+)
+
+
+def command(text: str | None, host: str | None = None) -> Advice | None:
+    return Advice(Reason.SHOW_STATE, text, host) if text else None
+
+
+def lead(symptom: Symptom, case: Case) -> Advice | None:
+    """Return what to run by the words of an error; None where they name nothing that a command would show."""
+    if symptom.how in NO_WAY:
+        return way_in(symptom, case)
+    followed = (follow(given, symptom, case) for given in LEADS)
+    return next(filter(None, followed), None)
+
+
+def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
+    """Return a lead with what an error names, and what its place has; None where the error does not have its words."""
+    match = given.found_in(symptom)
+    if match is None:
+        return None
+    project = project_entry_of(symptom.component or "")
+    text = given.command.format(
+        host=shlex.quote(symptom.host or ""),
+        configuration=" ".join(project.configuration),
+        **{
+            name: shlex.quote(word) for name, word in match.groupdict().items()
+        },
+    )
+    if not given.at_peer:
+        then = log_of(given.server, case)
+        return Advice(Reason.SHOW_STATE, text, symptom.host, then=then)
+    own = command(project.schema_version, symptom.host)
+    peer = symptom.peer_host or case.host_of(symptom.peer)
+    return Advice(Reason.SHOW_STATE, text, peer, then=own)
+
+
+def log_of(server: str | None, case: Case) -> Advice | None:
+    """Return the command that shows the log of a service."""
+    for host, service in case.units(server or "")[:1]:
+        text = FULL_LOG.format(unit=service.unit)
+        if service.container:
+            text = f"{service.engine} logs --tail 50 {service.container}"
+        return command(text, host)
+    return None
+
+
+def way_in(symptom: Symptom, case: Case) -> Advice | None:
+    """Return the advice for a connection that did not come about, by the place and the port that an error names."""
+    found = (pattern.search(symptom.quote or "") for pattern in ENDS)
+    end = next(filter(None, found), None)
+    return end and way(symptom.host, end["place"], int(end["port"]), case)
+
+
+def way(here: str | None, place: str, port: int, case: Case) -> Advice:
+    """Return the command that tries a connection, and the one that shows who listens at its other end."""
+    attempt = f"nc -v -z -w 3 {shlex.quote(place)} {port}"
+    there = case.host_at(place)
+    listening = command(there and LISTENING.format(port=port), there)
+    return Advice(Reason.SHOW_STATE, attempt, here, then=listening)

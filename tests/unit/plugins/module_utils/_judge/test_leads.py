@@ -1,0 +1,168 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Where the words of an error lead. The errors are from failed runs on the labs."""
+
+from __future__ import annotations
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, leads
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
+from cases_by_hand import case_of, cause, seen
+
+CREDENTIALS = "grep -rnsE '^(\\[|auth_url|username|project_name|region_name)'"
+
+
+def with_service(name, component, unit, **fields):
+    service = {"component": component, "unit": unit, "state": "running"}
+    return as_json.host(name, facts={"services": [service], **fields})
+
+
+CLOUD = case_of(
+    [
+        with_service("ctl", "keystone", "keystone.service", addresses=["10.0.0.1"]),
+        with_service("db", "database", "mariadb.service"),
+        with_service("api", "neutron-server", "neutron-api.service"),
+        as_json.host("c1", facts={"addresses": ["10.0.0.2"]}),
+    ]
+)
+
+
+def failed_at(peer, quote, how=How.MISSING, component="nova-compute"):
+    return seen(Kind.FAILED_AT, component, "c1", peer=peer, how=how, quote=quote)
+
+
+def led_to(*given, **fields):
+    return in_words(leads.lead(failed_at(*given, **fields), CLOUD))
+
+
+SECRET = "Secret not found: no secret with matching uuid '00000000-1111-2222-3333-444444444444'"
+SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute"
+
+
+@pytest.mark.parametrize(
+    ("peer", "quote", "command"),
+    [
+        (
+            "libvirt",
+            f"libvirt.libvirtError: {SECRET}",
+            f"on c1: virsh secret-list; {SECRETS}",
+        ),
+        (
+            "database",
+            "(pymysql.err.ProgrammingError) (1146, \"Table 'nova_cell1.instance_actions' doesn't exist\")",
+            "on db: mysql --execute 'SHOW TABLES IN nova_cell1'; "
+            "on c1: nova-manage api_db version; nova-manage db version",
+        ),
+        (
+            "neutron-server",
+            "Cannot reboot instance: Unexpected vif_type=binding_failed",
+            "on c1: openstack network agent list --host c1; "
+            "on api: journalctl --unit neutron-api.service --since -15min",
+        ),
+        (
+            "keystone",
+            "['internal', 'public'] endpoint for placement service in RegionOne region not found",
+            "on c1: openstack catalog list; grep -rnsE '^(region_name|os_region_name|valid_interfaces)' /etc/nova",
+        ),
+        (
+            "libvirt",
+            "Cannot create directory '/var/lib/libvirt/qemu/domain-7-instance-0000000e': No space left on device",
+            "on c1: df -h /var/lib/libvirt/qemu/domain-7-instance-0000000e; "
+            "df -i /var/lib/libvirt/qemu/domain-7-instance-0000000e",
+        ),
+        (
+            "ovn-sb-db",
+            "OSError: [Errno 28] No space left on device: '/var/lib/neutron/ovn-metadata-proxy/1.conf'",
+            "on c1: df -h /var/lib/neutron/ovn-metadata-proxy/1.conf; df -i /var/lib/neutron/ovn-metadata-proxy/1.conf",
+        ),
+        (
+            "libvirt",
+            "FileNotFoundError: [Errno 2] No such file or directory: '/usr/local/bin/mkisofs'",
+            "on c1: namei --long /usr/local/bin/mkisofs",
+        ),
+        (
+            "libvirt",
+            "Failed to connect socket to '/run/libvirt/virtlogd-sock': No such file or directory",
+            "on c1: namei --long /run/libvirt/virtlogd-sock",
+        ),
+        (
+            "ovsdb",
+            "unix:/var/run/openvswitch/br-int.mgmt: connection failed (No such file or directory)",
+            "on c1: namei --long /var/run/openvswitch/br-int.mgmt",
+        ),
+        (
+            "libvirt",
+            "Failed to bind socket: Cannot assign requested address",
+            "on c1: ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
+        ),
+        (
+            "neutron-server",
+            "401-{'error': {'code': 401, 'title': 'Unauthorized'}}",
+            f"on c1: {CREDENTIALS} /etc/nova; on ctl: journalctl --unit keystone.service --since -15min",
+        ),
+    ],
+)
+def test_the_thing_that_an_error_names_is_looked_at(peer, quote, command):
+    assert led_to(peer, quote) == command
+
+
+def test_who_does_not_ask_keystone_rejects_by_other_means():
+    assert led_to("libvirt", "authentication failed: authentication failed") is None
+    assert led_to("ceph-rgw", "Container HEAD failed: 401 Unauthorized").startswith(f"on c1: {CREDENTIALS}")
+
+
+@pytest.mark.parametrize(
+    ("quote", "attempt", "there"),
+    [
+        ("HTTPConnectionPool(host='10.0.0.1', port=8778): Max retries exceeded", "10.0.0.1 8778", "ctl"),
+        ("unable to connect to server at 'compute2:16509': Connection refused", "compute2 16509", None),
+        ("Unable to establish connection to http://10.0.0.1:8778/x: refused", "10.0.0.1 8778", "ctl"),
+        ("AMQP server on 10.0.0.1:5672 is unreachable", "10.0.0.1 5672", "ctl"),
+    ],
+)
+def test_a_connection_that_failed_is_tried_again(quote, attempt, there):
+    command = led_to("placement-api", quote, how=How.REFUSED)
+    port = attempt.split()[1]
+    listening = f"ss -lntp 'sport = :{port}'; nft list ruleset | grep --word-regexp {port}"
+    assert command == f"on c1: nc -v -z -w 3 {attempt}" + (f"; on {there}: {listening}" if there else "")
+
+
+def test_both_ends_of_a_connection_may_be_on_one_host():
+    command = led_to("placement-api", "connecting to http://10.0.0.2:8778 failed", how=How.REFUSED)
+    assert command.startswith("on c1: nc -v -z -w 3 10.0.0.2 8778; ss -lntp ")
+
+
+@pytest.mark.parametrize("quote", [None, "", "it failed", "No route to host"])
+def test_words_that_name_nothing_lead_nowhere(quote):
+    assert led_to("placement-api", quote) is None
+    assert led_to("placement-api", quote, how=How.UNREACHABLE) is None
+
+
+def test_what_an_error_names_is_a_word_of_the_command():
+    """A command that is copied runs nothing that somebody has put into the words of an error."""
+    command = led_to("libvirt", "No such file or directory: '/a;touch pwned.conf'")
+    assert command is None or "pwned" not in command
+
+
+def test_the_thing_is_looked_at_rather_than_the_service_that_named_it():
+    secret = failed_at("libvirt", SECRET)
+    given = advice.command_for(cause("libvirt", "c1", secret), CLOUD)
+    assert in_words(given).startswith("on c1: virsh secret-list")
+
+
+def test_a_service_that_does_not_run_is_looked_at_itself():
+    case = case_of([with_service("c1", "libvirt", "libvirtd.service")])
+    failed = seen(Kind.STATE, "libvirt", "c1", how=How.FAILED, quote="No such file or directory: '/x'")
+    given = in_words(advice.command_for(cause("libvirt", "c1", failed), case))
+    assert given.startswith("on c1: systemctl status libvirtd.service")
+
+
+def test_the_log_of_a_service_in_a_container_is_shown_by_its_engine():
+    service = {"component": "keystone", "unit": "k.service", "state": "running", "container": "k", "engine": "podman"}
+    case = case_of([as_json.host("ctl", facts={"services": [service]})])
+    given = leads.lead(failed_at("keystone", "401 Unauthorized", How.DENIED), case)
+    assert in_words(given).endswith("; on ctl: podman logs --tail 50 k")
