@@ -39,6 +39,8 @@ LISTENING = (
 # A path to its end
 PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
+# A command that is run where the credentials of the cloud are
+OF_API = "openstack "
 FULL_LOG = "journalctl --unit {unit} --since -15min"
 
 
@@ -46,7 +48,8 @@ FULL_LOG = "journalctl --unit {unit} --since -15min"
 class Lead:
     """What to run where an error has some words. Their named groups are put into the command, quoted for a shell.
 
-    command: on the host of the component that reports the error, or of its peer. server: a service whose log says more.
+    command: on the host of the component that reports the error, or of its peer; one to the API on no host. server: a
+    service whose log says more.
     only_with_server: whether the words mean this only of that service, and of peers that depend on it.
     """
 
@@ -83,7 +86,7 @@ LEADS = (
     ),
     Lead(
         re.compile("EndpointNotFound|[Ee]ndpoint for .{0,60} not found"),
-        "openstack catalog list; grep -rnsE '^(region_name|os_region_name|valid_interfaces)' {configuration}",
+        "grep -rnsE '^(region_name|os_region_name|valid_interfaces)' {configuration}; openstack catalog list",
     ),
     Lead(
         re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE),
@@ -150,7 +153,8 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     )
     if not given.at_peer:
         then = log_of(given.server, case)
-        return Advice(Reason.SHOW_STATE, text, symptom.host, then=then)
+        here = None if text.startswith(OF_API) else symptom.host
+        return Advice(Reason.SHOW_STATE, text, here, then=then)
     own = command(project.schema_version, symptom.host)
     peer = symptom.peer_host or case.host_of(symptom.peer)
     return Advice(Reason.SHOW_STATE, text, peer, then=own)

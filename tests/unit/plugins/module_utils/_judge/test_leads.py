@@ -60,13 +60,12 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         (
             "neutron-server",
             "Cannot reboot instance: Unexpected vif_type=binding_failed",
-            "on c1: openstack network agent list --host c1; "
-            "on api: journalctl --unit neutron-api.service --since -15min",
+            "openstack network agent list --host c1; on api: journalctl --unit neutron-api.service --since -15min",
         ),
         (
             "keystone",
             "['internal', 'public'] endpoint for placement service in RegionOne region not found",
-            "on c1: openstack catalog list; grep -rnsE '^(region_name|os_region_name|valid_interfaces)' /etc/nova",
+            "on c1: grep -rnsE '^(region_name|os_region_name|valid_interfaces)' /etc/nova; openstack catalog list",
         ),
         (
             "libvirt",
