@@ -323,12 +323,21 @@ class Cloud:
         )
 
     @property
+    def has_config_drive(self) -> bool:
+        instance = self.instance
+        return instance is not None and instance.server.config_drive
+
+    @property
     def guest_asked_for_lease(self) -> bool:
         return "dhcp_start" in self.guest_steps
 
     @property
     def guest_has_lease(self) -> bool:
-        return "lease" in self.guest_steps
+        """Return whether the guest has an address: by its console, or by what dnsmasq keeps if nobody reads that."""
+        if not self.is_of_others:
+            return "lease" in self.guest_steps
+        served = (self.of_port(facts.dhcp) for facts in self.facts.values())
+        return any(service.leases for service in filter(None, served))
 
     def host_of(self, name: str | None) -> Host:
         """Return a host by its name; of one that is not known, an empty one."""

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from .._model.facts import Dhcp
+from .._model.instance import DHCP_PORT
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -32,13 +33,12 @@ from .services import agents_of, is_alive
 AGENT = "neutron-dhcp-agent"
 # As libvirt calls the state of a domain that has not been paused or stopped
 RUNNING = "running"
-OWNER = "network:dhcp"
 
 
 def dhcp_host(cloud: Cloud) -> str | None:
     """Return the host whose DHCP agent serves the port's network."""
     serving = [host for host in cloud.facts if is_served_on(cloud, host)]
-    bound = filter(None, (port.host for port in cloud.serving(OWNER)))
+    bound = filter(None, (port.host for port in cloud.serving(DHCP_PORT)))
     agents = [agent.host for agent in agents_of(cloud, AGENT)]
     return cloud.name_of([*serving, *bound, sole(agents)][0])
 
@@ -99,7 +99,7 @@ def reservation(cloud: Cloud) -> Found:
 def wired(cloud: Cloud) -> Found:
     """Check whether the agent's own port is on the switch of its host, with a VLAN."""
     switch = given(cloud.switch(dhcp_host(cloud)))
-    ids = {port.id for port in cloud.serving(OWNER)}
+    ids = {port.id for port in cloud.serving(DHCP_PORT)}
     applies_if(ids)
     interface = switch.interface_of(ids)
     if interface is None:

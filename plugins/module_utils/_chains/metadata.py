@@ -119,12 +119,12 @@ def wired(cloud: Cloud) -> Found:
 
 
 def is_expected(cloud: Cloud) -> bool:
-    """Return whether the guest should have metadata: it has a lease.
+    """Return whether the guest should have metadata: it has a lease, and no disk with them.
 
-    Of a guest whose console was not read it is known by its requests, or because OVN has a port for them.
+    Of a guest whose console was not read it is known by its requests, too, or because OVN has a port for them.
     """
     if cloud.guest_has_lease:
-        return True
+        return not cloud.has_config_drive
     if cloud.record.operation is None:
         return False
     if cloud.serving(LOCALPORT):
@@ -144,6 +144,14 @@ def asked(cloud: Cloud) -> Found:
     if any(requests):
         return HOLDS
     return found_at_agent(cloud)
+
+
+def passes_switch(cloud: Cloud) -> Found:
+    """Check whether the flows of the instance's host, of whoever makes them, let the guest's request pass."""
+    found = passes(cloud, "metadata")
+    if cloud.back_end == "ovn":
+        return found
+    return replace(found, owner="neutron-l2-agent")
 
 
 def api_address(cloud: Cloud) -> Found:
@@ -232,7 +240,7 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "metadata_flow",
             "ovn-controller",
-            lambda cloud: passes(cloud, "metadata"),
+            passes_switch,
             lambda cloud: cloud.host,
             FLOWS,
         ),

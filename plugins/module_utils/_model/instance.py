@@ -15,13 +15,17 @@ from .codec import Time, omitted
 
 # The owners of ports by which a network is served: of its routers, and of OVN on each host
 ROUTER_INTERFACE, LOCALPORT = "network:router_interface", "network:distributed"
+DHCP_PORT = "network:dhcp"
 # A network is carried by a physical network of one of these kinds, or in tunnels.
 PHYSICAL = ("flat", "vlan")
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server of nova. host: the compute host, which only administrators see. host_id: a digest of it."""
+    """A server of nova. host: the compute host, which only administrators see. host_id: a digest of it.
+
+    config_drive: whether it has its metadata on a disk as well, so that its guest need not ask for them.
+    """
 
     id: str
     name: str
@@ -33,6 +37,7 @@ class Server:
     vcpus: int
     memory_mib: int
     disk_gib: int
+    config_drive: bool = omitted(False)
 
 
 @dataclass(frozen=True)

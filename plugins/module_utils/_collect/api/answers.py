@@ -30,7 +30,10 @@ class VolumeAnswer:
 
 @dataclass(frozen=True)
 class ServerAnswer:
-    """A server of nova. image: an empty text if it boots from a volume. host: only administrators see it."""
+    """A server of nova. image: an empty text if it boots from a volume. host: only administrators see it.
+
+    config_drive: an empty text if it has none.
+    """
 
     id: str
     name: str
@@ -44,6 +47,7 @@ class ServerAnswer:
         tuple[VolumeAnswer, ...], Key("os-extended-volumes:volumes_attached")
     ]
     host: Annotated[Optional[str], Key("OS-EXT-SRV-ATTR:host")] = None
+    config_drive: str = ""
 
 
 @dataclass(frozen=True)

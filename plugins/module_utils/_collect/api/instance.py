@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ..._cloud.connection import answer_of
 from ..._model.codec import from_json
 from ..._model.instance import (
+    DHCP_PORT,
     LOCALPORT,
     ROUTER_INTERFACE,
     BootImage,
@@ -43,7 +44,7 @@ T = TypeVar("T")
 FLAVOR_SINCE = "2.47"
 # The owners of the ports that show how a network is served
 OWNERS = [
-    "network:dhcp",
+    DHCP_PORT,
     LOCALPORT,
     ROUTER_INTERFACE,
     "network:router_interface_distributed",
@@ -194,6 +195,7 @@ def describe_server(server: ServerAnswer) -> Server:
         vcpus=server.flavor.vcpus,
         memory_mib=server.flavor.ram,
         disk_gib=server.flavor.disk,
+        config_drive=bool(server.config_drive),
     )
 
 
@@ -293,7 +295,7 @@ def describe_network(cloud: Any, identity: str) -> Network:
         mtu=network.get("mtu"),
         subnets=tuple(map(describe_subnet, subnets)),
         # Each DHCP agent has a port, but not every user may see it.
-        dhcp_ports=tuple(devices.get("network:dhcp", ())),
+        dhcp_ports=tuple(devices.get(DHCP_PORT, ())),
         # OVN has a port of its own kind instead of DHCP agents.
         distributed=LOCALPORT in devices,
         routers=tuple(sorted(routers)),

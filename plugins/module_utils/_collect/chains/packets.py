@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..._model.instance import (
+    DHCP_PORT,
     LOCALPORT,
     ROUTER_INTERFACE,
     GuestPath,
@@ -20,6 +21,8 @@ from ..._model.instance import (
 DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 # To the other guest of a run, and as it arrives there; the name of what a guest tried comes after it.
 TO_GUEST, FROM_GUEST = "to_guest_", "from_guest_"
+# The ports at which proxies for metadata listen, the first one that a network has
+LISTENERS = (LOCALPORT, ROUTER_INTERFACE, DHCP_PORT)
 METADATA_ADDRESS = "169.254.169.254"
 # How Open vSwitch calls a field of OVN
 IN_SWITCH = {
@@ -69,9 +72,7 @@ class Packet:
 
 def packets_of(port: Port, network: Network) -> list[Packet]:
     """Return the packets that a port of an instance has to get through."""
-    packets = [dhcp(port)]
-    if network.distributed:
-        packets += metadata(port, network)
+    packets = [dhcp(port), *metadata(port, network)]
     if port.outside:
         packets += ping(port, network, port.outside)
     return packets
@@ -83,10 +84,15 @@ def dhcp(port: Port) -> Packet:
 
 
 def metadata(port: Port, network: Network) -> list[Packet]:
-    """Return a guest's request to OVN's metadata port, which its DHCP options name as the way there."""
+    """Return a guest's request for metadata to who listens for it: OVN's own port, a router, or a port for DHCP.
+
+    The options of DHCP, or else the default route, name that one as the way there.
+    """
+    listeners = filter(network.macs_serving, LISTENERS)
+    owner = next(listeners, LOCALPORT)
     return [
         Packet(METADATA, "tcp", {**fields, **to_port(80)})
-        for fields in ways(port, network, LOCALPORT, METADATA_ADDRESS)
+        for fields in ways(port, network, owner, METADATA_ADDRESS)
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -246,29 +246,46 @@ def permissions(
     except UnreadError as exc:
         if NO_VHOST not in exc.output:
             raise
-        return [
-            OwnReport(
-                "rabbitmq", "missing", f"there is no virtual host {vhost}"
-            )
-        ]
+        return missing(vhost, users, accounts)
     granted = {row["user"]: from_json(Permission, row) for row in rows}
-    reports = []
-    for user in users:
-        missing = rights_missing(granted.get(user))
-        if missing:
-            text = f"user {user} may not {missing} in the virtual host {vhost}"
-            reports.append(OwnReport("rabbitmq", "denied", text))
-    return reports
+    found = (denied(user, vhost, granted.get(user)) for user in users)
+    return list(filter(None, found))
+
+
+def missing(
+    vhost: str, users: Container[str], accounts: Iterable[Account]
+) -> list[OwnReport]:
+    """Return the report on a virtual host that is not there; none if its users are at home in another one.
+
+    Then it is the setting of one service that names the wrong place, and the broker lacks nothing.
+    """
+    homes = {account.vhost for account in accounts if account.user in users}
+    if homes - {vhost}:
+        return []
+    return [
+        OwnReport("rabbitmq", "missing", f"there is no virtual host {vhost}")
+    ]
+
+
+def denied(
+    user: str, vhost: str, permission: Permission | None
+) -> OwnReport | None:
+    """Return the report on what a user may not do."""
+    rights = rights_missing(permission)
+    if not rights:
+        return None
+    text = f"user {user} may not {rights} in the virtual host {vhost}"
+    return OwnReport("rabbitmq", "denied", text)
 
 
 def rights_missing(permission: Permission | None) -> str:
     """Return the rights that a user does not have at all."""
-    missing = [
+    lacking = [
         right
         for right in RIGHTS
         if permission is None or getattr(permission, right) in NOTHING
     ]
-    return ", ".join(missing)
+    return ", ".join(lacking)
 
 
 def queues(host: Host, vhost: str) -> list[Queue]:

@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 
 from ..._collect.commands import UnreadError
 from ..._collect.ovsdb import plain
-from ..._model.instance import Network, ServingPort, Subnet
+from ..._model.instance import DHCP_PORT, Network, ServingPort, Subnet
 from . import openvswitch
 from .report import Report
 
-OWNER = "network:dhcp"
 # An option for the guests of a subnet, such as tag:subnet-ID,option:router,192.168.222.1
 SUBNET = re.compile(r"^tag:subnet-(?P<id>[0-9a-f-]{36}),", re.MULTILINE)
 GATEWAY = "^tag:subnet-{},option:router,(?P<address>[0-9.]+)"
@@ -78,4 +77,4 @@ def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
             and isinstance(ids, dict)
             and "iface-id" in ids
         ):
-            yield ServingPort(str(ids["iface-id"]), OWNER)
+            yield ServingPort(str(ids["iface-id"]), DHCP_PORT)

@@ -197,6 +197,17 @@ def of_others(record: Json) -> None:
         stage["details"].pop("guest", None)
 
 
+def without_lease(record: Json) -> None:
+    """Have dnsmasq keep no address for the port."""
+    for host in record["hosts"]:
+        for service in (host["facts"].get("dhcp") or {}).values():
+            service["leases"] = []
+
+
+def with_config_drive(record: Json) -> None:
+    record["instance"]["server"]["config_drive"] = True
+
+
 def with_requests(record: Json) -> None:
     request = {"at": 1795262400.0, "resolution_s": 1.0, "status": 200, "path": "/openstack/latest/meta_data.json"}
     for host in record["hosts"]:
@@ -212,7 +223,17 @@ def on_ovn_port(record: Json) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "is_walked"),
-    [([], True), ([of_others], False), ([of_others, with_requests], True), ([of_others, on_ovn_port], True)],
+    [
+        ([], True),
+        ([with_config_drive], False),
+        ([of_others], True),
+        ([of_others, with_config_drive], False),
+        ([of_others, without_lease], False),
+        ([of_others, without_lease, with_requests], True),
+        ([of_others, without_lease, on_ovn_port], True),
+    ],
 )
-def test_metadata_is_expected_if_the_guest_has_asked_for_it(changes: list[Change], is_walked: bool) -> None:
+def test_metadata_is_expected_if_the_guest_has_an_address_or_has_asked_for_it(
+    changes: list[Change], is_walked: bool
+) -> None:
     assert ("metadata" in chains_of(*changes)) is is_walked

@@ -16,6 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.chai
     packets_of,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.instance import (
+    DHCP_PORT,
     LOCALPORT,
     ROUTER_INTERFACE,
     DescribedInstance,
@@ -76,6 +77,7 @@ SERVING = (
     ServingPort("2d", LOCALPORT, "fa:16:3e:00:00:02", addresses=("192.0.2.2",)),
     ServingPort("3d", ROUTER_INTERFACE, "fa:16:3e:00:00:03", addresses=("192.0.2.1",)),
 )
+OF_DHCP = (ServingPort("4d", DHCP_PORT, "fa:16:3e:00:00:04", addresses=("192.0.2.3",)),)
 NETWORK = Network("ee", 1500, (), (), True, ("ff",), serving=SERVING)
 
 
@@ -100,7 +102,8 @@ def test_packet_of_each_kind_in_the_words_of_ovn():
 @pytest.mark.parametrize(
     ("port", "network", "names"),
     [
-        (PORT, replace(NETWORK, distributed=False), ["dhcp", "ping"]),
+        (PORT, replace(NETWORK, serving=SERVING[1:]), ["dhcp", "metadata", "ping"]),
+        (replace(PORT, floating_ips=()), replace(NETWORK, serving=OF_DHCP), ["dhcp", "metadata"]),
         (replace(PORT, floating_ips=()), NETWORK, ["dhcp", "metadata"]),
         (replace(PORT, addresses=("2001:db8::9",)), NETWORK, ["dhcp"]),
         (PORT, replace(NETWORK, serving=()), ["dhcp"]),

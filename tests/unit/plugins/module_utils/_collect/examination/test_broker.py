@@ -127,6 +127,13 @@ def test_virtual_host_that_is_missing_is_reported(replay):
     assert [entry.what for entry in host.unread] == ["the queues"]
 
 
+def test_virtual_host_that_only_one_service_names_is_its_own_mistake(replay):
+    gone = (65, "", "Virtual host 'gone' does not exist\n")
+    host = replay("examined-controller1", {"list_permissions --vhost gone": gone, "list_queues --vhost gone": gone})
+    accounts = {broker.Account("openstack", "gone"), broker.Account("openstack", "/")}
+    assert not reports(broker.read(host, accounts))
+
+
 def test_virtual_host_with_a_strange_name_is_not_asked_for(replay):
     host = replay("examined-controller1")
     broker.read(host, {broker.Account("openstack", "--help"), broker.Account("openstack", "a b")})
