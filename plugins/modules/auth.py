@@ -154,6 +154,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._act.stage im
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
     connection,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.catalog import (
+    Endpoints,
+    offered_in,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import (
     kind_of,
 )
@@ -190,10 +194,6 @@ WITHOUT_VOLUME = (
 )
 
 
-# Of one service in the catalogue
-Endpoints = list[dict[str, Any]]
-
-
 def token_details(access: Any, region: str | None) -> AuthDetails:
     """Return the facts about the token, without the token itself."""
     return AuthDetails(
@@ -208,27 +208,6 @@ def token_details(access: Any, region: str | None) -> AuthDetails:
         region=region,
         catalog=offered_in(access, region),
     )
-
-
-def offered_in(access: Any, region: str | None) -> tuple[str, ...]:
-    """Return the types of the services that others find in the catalogue, in the region if there is one."""
-    catalog = access.service_catalog.catalog
-    offered = {
-        entry["type"]
-        for entry in catalog
-        if is_found(entry["endpoints"], region)
-    }
-    return tuple(sorted(offered))
-
-
-def is_found(endpoints: Endpoints, region: str | None) -> bool:
-    """Return whether a service is found by users and by other services, which may each look for another interface."""
-    interfaces = {
-        endpoint["interface"]
-        for endpoint in endpoints
-        if region in (None, endpoint.get("region"))
-    }
-    return interfaces.issuperset(("public", "internal"))
 
 
 def check_catalogue(

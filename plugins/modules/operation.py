@@ -110,6 +110,9 @@ from ansible.module_utils.basic import AnsibleModule, missing_required_lib
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import (
     connection,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.catalog import (
+    offered_in,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import (
     kind_of,
 )
@@ -131,6 +134,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._diagnose.que
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import (
     Baseline,
+)
+from ansible_collections.stackproof.provision.plugins.module_utils._model.details import (
+    AuthDetails,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.operation import (
     Operation,
@@ -216,12 +222,16 @@ def begun(
         since=since,
         until=until,
     )
-    token = kind_of(cloud.session.auth.get_token(cloud.session))
+    access = cloud.session.auth.get_access(cloud.session)
+    auth = AuthDetails(
+        token=kind_of(access.auth_token),
+        catalog=offered_in(access, cloud.config.get_region_name()),
+    )
     run, _new = begin(
         params["diagnoses"], run_id, connection.cloud_name(params)
     )
     record = replace(run.record, baseline=baseline)
-    run.record = live.record_of(record, bounded_copy(found), operation, token)
+    run.record = live.record_of(record, bounded_copy(found), operation, auth)
     run.save()
     return run
 

@@ -57,6 +57,12 @@ def served(cloud: Cloud) -> Dhcp | None:
     return served_on(cloud, dhcp_host(cloud))
 
 
+def options_of(cloud: Cloud) -> tuple[str, ...]:
+    """Return the options that dnsmasq gives to the guests of the network."""
+    found = served(cloud)
+    return (found.options if found else None) or ()
+
+
 def agent_alive(cloud: Cloud) -> Found:
     return is_alive(cloud, AGENT, dhcp_host(cloud))
 

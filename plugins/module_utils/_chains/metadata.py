@@ -10,7 +10,7 @@ from itertools import chain
 
 from .._model.facts import Facts, MetadataProxy
 from .._model.host import Reach
-from .._model.instance import LOCALPORT
+from .._model.instance import LOCALPORT, METADATA_ADDRESS
 from .._model.words import StageName
 from . import dhcp, ovs_router
 from .cloud import Cloud
@@ -124,7 +124,7 @@ def is_expected(cloud: Cloud) -> bool:
     Of a guest whose console was not read it is known by its requests, too, or because OVN has a port for them.
     """
     if cloud.guest_has_lease:
-        return not cloud.has_config_drive
+        return not (cloud.has_config_drive or is_unknown_router(cloud))
     if cloud.record.operation is None:
         return False
     if cloud.serving(LOCALPORT):
@@ -135,6 +135,16 @@ def is_expected(cloud: Cloud) -> bool:
     return any(proxy.requests for proxy in proxies)
 
 
+def is_unknown_router(cloud: Cloud) -> bool:
+    """Return whether DHCP sends the guest's requests to a gateway of which reports show nothing."""
+    if cloud.router_id is not None or not cloud.is_of_others:
+        return False
+    options = " ".join(dhcp.options_of(cloud))
+    subnets = cloud.network_or_empty.subnets
+    ways = (f"{METADATA_ADDRESS}/32,{subnet.gateway}," for subnet in subnets)
+    return any(way in options for way in ways)
+
+
 def asked(cloud: Cloud) -> Found:
     """Check whether the guest's request reaches the proxy: it has its lease, and asks again and again."""
     applies_if(cloud.guest_has_lease)
@@ -143,7 +153,23 @@ def asked(cloud: Cloud) -> Found:
     requests = [given(proxy.requests) for proxy in proxies]
     if any(requests):
         return HOLDS
-    return found_at_agent(cloud)
+    if cloud.back_end == "ovn":
+        return found_at_agent(cloud)
+    # A proxy that runs takes what comes to it: with agents it comes from another host.
+    return broken(owner="data network")
+
+
+def host_of_requests(cloud: Cloud) -> str | None:
+    """Return the host inside which the guest's requests stay; None if they go to another one."""
+    host = proxy_host(cloud)
+    return host if host == cloud.host else None
+
+
+def carrier_of(cloud: Cloud) -> str | None:
+    """Return what carries the guest's requests to the proxy: a router of agents passes them on to it."""
+    if cloud.back_end == "ovn" or cloud.router_id is None:
+        return carrier(cloud)
+    return ovs_router.AGENT
 
 
 def passes_switch(cloud: Cloud) -> Found:
@@ -248,10 +274,11 @@ CHAIN = ChainDefinition(
             "metadata_asked",
             "neutron-metadata-agent",
             asked,
-            proxy_host,
+            host_of_requests,
             "journalctl SYSLOG_IDENTIFIER=haproxy-metadata-proxy-{network}; ovs-appctl dpctl/ct-get-nconns; "
             "ovs-appctl dpctl/ct-get-maxconns",
-            carrier=carrier,
+            proxy_host,
+            carrier=carrier_of,
         ),
     ),
 )

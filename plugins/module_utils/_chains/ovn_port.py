@@ -197,7 +197,7 @@ def integration_bridge(cloud: Cloud) -> Found:
         for host, switch in cloud.switches.items()
         if host != cloud.host
     ]
-    expected = common(bridge.datapath for bridge in others if bridge)
+    expected = common(bridge.datapath for bridge in filter(None, others))
     return holds_if(expected in (None, own.datapath), own.datapath, expected)
 
 

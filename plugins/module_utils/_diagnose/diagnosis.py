@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from .._chains.all_chains import walked
@@ -147,37 +147,43 @@ def with_suspicion(
         or record.failed_stage is not None
     ):
         return record
-    subject = subject_of(bundle.boot)
+    for stage in suspects(record, bundle, bundle.boot):
+        stages = tuple(
+            stage if stage.stage is other.stage else other
+            for other in record.stages
+        )
+        suspect = with_chains(
+            replace(record, stages=stages), bundle, events, flows
+        )
+        if failure(suspect).result is Result.FAIL:
+            return suspect
+    return record
+
+
+def suspects(
+    record: Record, bundle: Bundle, boot: LoggedBoot
+) -> Iterator[Stage]:
+    """Yield the stages that may have failed, each as one that has."""
+    subject = subject_of(boot)
     if record.stage_or_skipped(StageName.BOOT).status is StageStatus.OK:
-        stage = suspected(
-            StageName.METADATA,
-            f"Nova built {subject}, and its guest lacks what hosts should give it",
-        )
-    else:
-        stage = suspected(
-            StageName.BOOT,
-            f"the logs do not show how the boot of {subject} ended",
-        )
-    stage = replace(
-        stage,
+        message = f"Nova built {subject}, and its guest lacks what hosts should give it"
+        yield suspected(StageName.METADATA, message, record)
+        return
+    message = f"the logs do not show how the boot of {subject} ended"
+    yield suspected(StageName.BOOT, message, record)
+    if "volume" in bundle.keys:
+        yield suspected(StageName.VOLUME, message, record)
+
+
+def suspected(name: StageName, message: str, record: Record) -> Stage:
+    """Return a stage of which the logs do not show that it failed."""
+    return Stage(
+        name,
+        StageStatus.FAILED,
         started=record.started,
         finished=record.finished,
         duration_s=record.duration_s,
-    )
-    stages = tuple(
-        stage if stage.stage is other.stage else other
-        for other in record.stages
-    )
-    suspect = with_chains(
-        replace(record, stages=stages), bundle, events, flows
-    )
-    return suspect if failure(suspect).result is Result.FAIL else record
-
-
-def suspected(name: StageName, message: str) -> Stage:
-    """Return a stage of which the logs do not show that it failed."""
-    return Stage(
-        name, StageStatus.FAILED, error=StageError(SUSPECTED, message).failure
+        error=StageError(SUSPECTED, message).failure,
     )
 
 

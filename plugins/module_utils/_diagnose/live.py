@@ -70,9 +70,12 @@ class Recorded:
 
 
 def record_of(
-    record: Record, found: Found, operation: Operation, token: str
+    record: Record, found: Found, operation: Operation, auth: AuthDetails
 ) -> Record:
-    """Return the record of a run that did what was found. operation: what was asked about, and when."""
+    """Return the record of a run that did what was found. operation: what was asked about, and when.
+
+    auth: what the cloud offers to who asks.
+    """
     recorded = recorded_of(found, operation.asked)
     about = replace(
         operation,
@@ -81,12 +84,12 @@ def record_of(
         ended=recorded.ended,
     )
     check_range(about, recorded.began)
-    auth = Stage(
+    begin = Stage(
         StageName.AUTH,
         StageStatus.SKIPPED,
-        details=to_json(AuthDetails(BEFORE, token=token)),
+        details=to_json(replace(auth, reason=BEFORE)),
     )
-    shown = {stage.stage: stage for stage in (auth, *recorded.stages)}
+    shown = {stage.stage: stage for stage in (begin, *recorded.stages)}
     last = ORDER.index(recorded.stages[-1].stage)
     stages = tuple(
         shown.get(name) or Stage.skipped(name, BEFORE)

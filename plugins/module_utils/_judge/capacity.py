@@ -263,12 +263,11 @@ def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
     for host in hosts:
         found += [replace(reason, host=host.host) for reason in host.reasons]
     groups = by_kind(found)
-    common = [group for group in groups if are_of_all(group, hosts)]
-    for code in LASTING:
-        for group in common:
-            if group[0].code == code:
-                return nearest(group)
-    return too_small(found, hosts)
+    common = {
+        group[0].code: group for group in groups if are_of_all(group, hosts)
+    }
+    first = next(filter(common.__contains__, LASTING), None)
+    return nearest(common[first]) if first else too_small(found, hosts)
 
 
 def by_kind(reasons: Iterable[Reason]) -> list[list[Reason]]:

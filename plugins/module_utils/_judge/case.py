@@ -223,13 +223,11 @@ class Case:
 
     def hosts_like(self, name: str | None) -> list[str]:
         """Return the other hosts with the same groups in the inventory."""
-        alike: dict[frozenset[str], list[str]] = {}
-        for host in self.record.hosts:
-            alike.setdefault(frozenset(host.groups), []).append(host.host)
-        for groups, hosts in alike.items():
-            if groups and name in hosts:
-                return [host for host in hosts if host != name]
-        return []
+        groups = {host.host: set(host.groups) for host in self.record.hosts}
+        own = groups.pop(name or "", None)
+        if not own:
+            return []
+        return [host for host, others in groups.items() if others == own]
 
     def was_idle(self, host: str, service: Service) -> bool:
         """Return whether a service was in the same state while all worked."""

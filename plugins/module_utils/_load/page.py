@@ -128,7 +128,7 @@ def three(spread: Spread | None) -> list[str | None] | None:
 
 def takes_time(step: StepLevels) -> bool:
     """Return whether a step has seconds of its own. One that another stands for has none."""
-    return any(spread.p99_s > 0 for spread in step.levels if spread)
+    return any(spread.p99_s > 0 for spread in filter(None, step.levels))
 
 
 def timed_view(timed: StageLevels | StepLevels) -> dict[str, Any]:

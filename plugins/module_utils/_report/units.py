@@ -55,7 +55,7 @@ def words(name: str) -> str:
 
 def doubt(*parts: float | None) -> str | None:
     """Return how far a time may be off, as the sum of those parts that are known."""
-    seconds = sum(part for part in parts if part is not None)
+    seconds = sum(filter(None, parts))
     if seconds >= LEAST_DOUBT:
         return f"±{duration(seconds)}"
     return None

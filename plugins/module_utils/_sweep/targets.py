@@ -40,7 +40,7 @@ class Pair:
     def named(self) -> list[str]:
         """Return the hosts that a target is called by."""
         hosts = [self.host, self.second if self.is_one_of_several else None]
-        return [host for host in hosts if host is not None]
+        return list(filter(None, hosts))
 
 
 def check_values(values: Values) -> None:

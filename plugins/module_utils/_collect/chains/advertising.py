@@ -20,5 +20,5 @@ def read(host: Host) -> tuple[str, ...]:
     found: set[str] = set()
     for _number, words in processes(host, None, PROGRAM):
         matches = map(CONFIGURATION.search, words)
-        found.update(match["router"] for match in matches if match)
+        found.update(match["router"] for match in filter(None, matches))
     return tuple(sorted(found))

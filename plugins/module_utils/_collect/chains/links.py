@@ -39,7 +39,8 @@ def read(host: Host) -> tuple[NetworkLink, ...]:
         )
     )
     links = [
-        from_json(LinkAnswer, entry, "a link") for entry in answer if entry
+        from_json(LinkAnswer, entry, "a link")
+        for entry in filter(None, answer)
     ]
     return tuple(
         link_of(link)

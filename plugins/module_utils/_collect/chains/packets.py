@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..._model.instance import (
     DHCP_PORT,
     LOCALPORT,
+    METADATA_ADDRESS,
     ROUTER_INTERFACE,
     GuestPath,
     Network,
@@ -23,7 +24,6 @@ DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 TO_GUEST, FROM_GUEST = "to_guest_", "from_guest_"
 # The ports at which proxies for metadata listen, the first one that a network has
 LISTENERS = (LOCALPORT, ROUTER_INTERFACE, DHCP_PORT)
-METADATA_ADDRESS = "169.254.169.254"
 # How Open vSwitch calls a field of OVN
 IN_SWITCH = {
     "eth.src": "dl_src",

@@ -96,4 +96,6 @@ def matched(
     pattern: re.Pattern[str], rules: Iterable[str]
 ) -> tuple[Translation, ...]:
     found = map(pattern.match, rules)
-    return tuple(Translation(**match.groupdict()) for match in found if match)
+    return tuple(
+        Translation(**match.groupdict()) for match in filter(None, found)
+    )

@@ -23,7 +23,7 @@ def words_of(
             fields.get("method"),
             fields.get("topic"),
         )
-        return " ".join(str(part) for part in parts if part)
+        return " ".join(map(str, filter(None, parts)))
     if kind == "error":
         exception = fields.get("exception")
         return f"an error of {fields.get('logger')}" + (

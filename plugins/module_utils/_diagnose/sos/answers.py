@@ -14,8 +14,17 @@ from ..._collect.commands import NO_COMMAND, Host, Take, UnreadError
 from . import broker, ceph, files, libvirt, machine, network, openvswitch
 from .report import Report, absent
 
+NAMESPACES = "/run/netns"
 # Returns what a program would print, by its arguments
 Answer = Callable[[Report, Sequence[str]], str]
+
+
+def ls(report: Report, words: Sequence[str]) -> str:
+    """Return the names in a folder: those of the namespaces are links of no file, which no report copies."""
+    if words[0] == NAMESPACES:
+        return network.namespaces(report)
+    return ceph.ls(report, words)
+
 
 PROGRAMS: Mapping[str, Answer] = {
     "cat": machine.cat,
@@ -28,7 +37,7 @@ PROGRAMS: Mapping[str, Answer] = {
     "hostname": machine.hostname,
     "ip": network.ip,
     "journalctl": machine.journalctl,
-    "ls": ceph.ls,
+    "ls": ls,
     "ovn-appctl": openvswitch.ovn_appctl,
     "ovn-nbctl": openvswitch.of_northbound,
     "ovn-sbctl": openvswitch.of_southbound,

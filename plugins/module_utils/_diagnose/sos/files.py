@@ -60,7 +60,15 @@ def test(_report: Report, _words: Sequence[str]) -> str:
 
 
 def grep(report: Report, words: Sequence[str]) -> str:
-    """Return the lines of files that match the expression of --regexp, each behind the name of its file."""
+    """Return the lines of files that match the expression of --regexp, each behind the name of its file.
+
+    With --fixed-strings it is the lines of one file that have a text.
+    """
+    if "--fixed-strings" in words:
+        text, path = words[words.index("--") + 1 :]
+        return "\n".join(
+            line for line in cat(report, [path]).splitlines() if text in line
+        )
     pattern = next(
         re.compile(word.partition("=")[2])
         for word in words

@@ -2,17 +2,25 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A network by the files that a DHCP agent has written for its dnsmasq."""
+"""A network by the files that a DHCP agent has written for its dnsmasq, with the routers that have its gateways."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 
 from ..._collect.commands import UnreadError
 from ..._collect.ovsdb import plain
-from ..._model.instance import DHCP_PORT, Network, ServingPort, Subnet
+from ..._model.instance import (
+    DHCP_PORT,
+    ROUTER_INTERFACE,
+    Network,
+    ServingPort,
+    Subnet,
+)
 from . import openvswitch
+from .network import ROUTER, links_in_namespaces
 from .report import Report
 
 # An option for the guests of a subnet, such as tag:subnet-ID,option:router,192.168.222.1
@@ -28,7 +36,8 @@ def by_dhcp(
         for folder in folders_in(report, states):
             reserved = report.copy_of(f"{folder}/host") or ""
             if mac and mac in reserved:
-                return network_in(report, folder)
+                network = network_in(report, folder)
+                return with_routers(network, reports)
     return None
 
 
@@ -43,7 +52,7 @@ def network_in(report: Report, folder: str) -> Network:
     options = report.copy_of(f"{folder}/opts") or ""
     device = (report.copy_of(f"{folder}/interface") or "").strip()
     identities = sorted({match["id"] for match in SUBNET.finditer(options)})
-    ports = tuple(ports_at(report, device))
+    ports = tuple(ports_at(report, device, DHCP_PORT))
     return Network(
         id=folder.rpartition("/")[2],
         mtu=None,
@@ -55,6 +64,33 @@ def network_in(report: Report, folder: str) -> Network:
     )
 
 
+def with_routers(network: Network, reports: Sequence[Report]) -> Network:
+    """Return a network with its routers: in their namespaces are the addresses of its gateways."""
+    gateways = {subnet.gateway for subnet in network.subnets}
+    found: list[tuple[str, ServingPort]] = []
+    for report in reports:
+        found += router_ports_on(report, gateways)
+    ports = [port for _router, port in found]
+    return replace(
+        network,
+        routers=tuple(dict(found)),
+        serving=(*network.serving, *ports),
+    )
+
+
+def router_ports_on(
+    report: Report, addresses: Container[str | None]
+) -> Iterator[tuple[str, ServingPort]]:
+    """Yield the routers of a host that have one of some addresses, each with the port that has it."""
+    for router, link in links_in_namespaces(report, ROUTER):
+        own = tuple(entry["local"] for entry in link["addr_info"])
+        if not any(address in addresses for address in own):
+            continue
+        for port in ports_at(report, link["ifname"], ROUTER_INTERFACE):
+            mac = link.get("address")
+            yield router, replace(port, mac=mac, addresses=own)
+
+
 def subnet_of(identity: str, options: str) -> Subnet:
     """Return a subnet, of which only its id and its gateway are written down."""
     gateway = re.search(GATEWAY.format(identity), options, re.MULTILINE)
@@ -64,8 +100,8 @@ def subnet_of(identity: str, options: str) -> Subnet:
     )
 
 
-def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
-    """Yield the port of Neutron that has a device, which the agent uses."""
+def ports_at(report: Report, device: str, owner: str) -> Iterator[ServingPort]:
+    """Yield the port of Neutron that has a device, which an agent uses. owner: what it is for."""
     try:
         rows = openvswitch.rows_of(report, openvswitch.SWITCH, "Interface")
     except UnreadError:
@@ -77,4 +113,4 @@ def ports_at(report: Report, device: str) -> Iterator[ServingPort]:
             and isinstance(ids, dict)
             and "iface-id" in ids
         ):
-            yield ServingPort(str(ids["iface-id"]), DHCP_PORT)
+            yield ServingPort(str(ids["iface-id"]), owner)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from ..._collect.commands import UnreadError
+from ..._collect.logs import line_formats
 from .. import host_files
 from .files import cat as cat_of_copies
 from .files import paths_in
@@ -50,6 +51,12 @@ KERNEL_LINE = re.compile(
 )
 KERNEL_TIME = "%a %b %d %H:%M:%S %Y"
 SINCE = "--since=@"
+BY_WRITER = "SYSLOG_IDENTIFIER="
+# journalctl: Nov 29 08:30:56 host writer[pid]: message
+ENTRY = re.compile(
+    r"^\w{3} +\d+ [\d:]{8} \S+ (?P<writer>[^\[\s]+?)(?:\[\d+\])?: (?P<message>.*)$"
+)
+EXPORTED = "__REALTIME_TIMESTAMP={}\nSYSLOG_IDENTIFIER={}\nMESSAGE={}\n\n"
 # dpkg -l: state, name, version
 PACKAGE = re.compile(r"^ii +(?P<name>[^ :]+)(?::\S+)? +(?P<version>\S+)")
 # rpm -qa, with a date behind: name-version-release.architecture
@@ -133,9 +140,7 @@ def inodes_in(report: Report, left_out: Sequence[str]) -> dict[str, str]:
 
 
 def journalctl(report: Report, words: Sequence[str]) -> str:
-    """Return the kernel's lines since a time. Of services the journal is read with the other logs."""
-    if "--dmesg" not in words:
-        raise absent("journalctl")
+    """Return the kernel's lines since a time, or the entries of a writer. Services are read with the other logs."""
     since = next(
         (
             float(word[len(SINCE) :])
@@ -144,12 +149,36 @@ def journalctl(report: Report, words: Sequence[str]) -> str:
         ),
         0.0,
     )
-    lines = []
+    if "--dmesg" in words:
+        return "\n".join(kernel_lines(report, since))
+    writers = {
+        word[len(BY_WRITER) :] for word in words if word.startswith(BY_WRITER)
+    }
+    if not writers:
+        raise absent("journalctl")
+    return "".join(journal_entries(report, writers, since))
+
+
+def kernel_lines(report: Report, since: float) -> Iterator[str]:
     for line in report.output("dmesg_-T").splitlines():
         found = KERNEL_LINE.match(line)
         if found and seconds_of_kernel(found["at"], report.zone_s) >= since:
-            lines.append(line)
-    return "\n".join(lines)
+            yield line
+
+
+def journal_entries(
+    report: Report, writers: Container[str], since: float
+) -> Iterator[str]:
+    """Yield the entries of some writers since a time, in the export format."""
+    for line in report.output("journalctl_--no-pager").splitlines():
+        entry = ENTRY.match(line)
+        if not entry or entry["writer"] not in writers:
+            continue
+        dated = line_formats.parse_dated(line, report.now, report.zone_s)
+        if dated and dated.at is not None and dated.at >= since:
+            yield EXPORTED.format(
+                int(dated.at * 1e6), entry["writer"], entry["message"]
+            )
 
 
 def seconds_of_kernel(text: str, zone_s: int) -> float:

@@ -14,6 +14,11 @@ from typing import Any
 from ..._collect.commands import UnreadError
 from .report import Report, absent
 
+ROUTER = "qrouter"
+# The file with the addresses in the namespace of a router or a network
+ADDRESSES_IN = (
+    r"/ip_netns_exec_{}-(?P<id>[0-9a-f-]{{36}})_ip_(?:-\w+_)?address_show$"
+)
 # The beginning of a link, such as: 2: eth0@if14: <BROADCAST,UP,LOWER_UP> mtu 1500
 LINK = re.compile(
     r"^\d+: (?P<name>[^:@\s]+)(?:@\S+)?: <(?P<flags>[^>]*)>.*? mtu (?P<mtu>\d+)"
@@ -50,6 +55,22 @@ def ip(report: Report, words: Sequence[str]) -> str:
             "failed", ["ip", *words], f'Device "{name}" does not exist.'
         )
     return json.dumps(own)
+
+
+def namespaces(report: Report) -> str:
+    """Return the names of the namespaces, as ls would list them."""
+    lines = report.output("ip_netns").splitlines()
+    return "\n".join(line.split()[0] for line in lines if line.strip())
+
+
+def links_in_namespaces(
+    report: Report, kind: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the links in the namespaces of a kind, such as qrouter, each behind the id in the namespace's name."""
+    name = re.compile(ADDRESSES_IN.format(kind))
+    for found in filter(None, map(name.search, report.outputs)):
+        for link in links_in(report.printed(found.string)):
+            yield found["id"], link
 
 
 def links_of(report: Report) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from ..._collect.chains import all_stores
@@ -44,8 +45,7 @@ PARTS = {
     "queue": {"rabbitmq"},
     "control": {"nova-api", "nova-conductor"},
 }
-# The lines of dnsmasq and of the proxies are read with the other logs.
-NO_LOGS: Mapping[str, Sequence[str]] = {"journals": (), "files": ()}
+
 # Keys the digests of settings, which are compared within one diagnosis and not kept
 SALT = secrets.token_hex(16)
 
@@ -111,19 +111,28 @@ def newest_of(places: Iterable[Place]) -> dict[str, Report]:
 
 def joined(profiles: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return one profile of all: a report does not name its platform."""
-    platform: dict[str, Any] = {"dhcp_logs": NO_LOGS, "metadata_logs": NO_LOGS}
+    platform: dict[str, Any] = {}
     for name in ("units", "dhcp_states", "ceph_users"):
-        entries: list[Any] = []
-        for profile in profiles:
-            entries += [
-                entry
-                for entry in profile.get(name) or []
-                if entry not in entries
-            ]
-        platform[name] = entries
+        platform[name] = each_once(profiles, name)
+    for name in ("dhcp_logs", "metadata_logs"):
+        sources = [profile.get(name) or {} for profile in profiles]
+        platform[name] = {
+            "journals": each_once(sources, "journals"),
+            "files": each_once(sources, "files"),
+        }
     # The images in Ceph are not in a report.
     platform["pools"] = {"vms": [], "volumes": []}
     return platform
+
+
+def each_once(sources: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return what some sources list under a name, each entry once."""
+    listed = chain.from_iterable(source.get(name) or () for source in sources)
+    entries: list[Any] = []
+    for entry in listed:
+        if entry not in entries:
+            entries.append(entry)
+    return entries
 
 
 class Reading:

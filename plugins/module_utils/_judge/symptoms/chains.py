@@ -38,5 +38,12 @@ def breaks(case: Case) -> list[Symptom]:
         )
         symptoms.append(symptom)
         if link.carrier is not None:
-            symptoms.append(replace(symptom, component=link.carrier))
+            symptoms.append(of_carrier(link.carrier, symptom, case))
     return symptoms
+
+
+def of_carrier(carrier: str, symptom: Symptom, case: Case) -> Symptom:
+    """Return the break as one of what carries requests there: on the way from another host it may be either end."""
+    is_far = case.instance_host not in (None, symptom.host)
+    host = None if is_far else symptom.host
+    return replace(symptom, component=carrier, host=host)

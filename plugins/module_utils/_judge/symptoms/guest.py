@@ -22,6 +22,10 @@ from .instance import halted_state
 # A cloud has the one or the other, and what it does not have is no suspect.
 METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
 METADATA_API = ("nova-api-metadata",)
+# How a peer answers a probe that accepts connections
+OPEN = "open"
+# It answers for who is not there.
+BALANCER = "haproxy"
 # Status of an answer to the guest: the components that it points at, and how they failed
 METADATA: dict[int, tuple[tuple[str, ...], How]] = {
     HTTPStatus.UNAUTHORIZED: (METADATA_API, How.DENIED),
@@ -121,6 +125,8 @@ def metadata(case: Case) -> list[Symptom]:
         if status not in METADATA:
             continue
         components, how = METADATA[status]
+        if how is How.REFUSED and api_is_open(case):
+            components = tuple(filter(is_relay, components))
         certain = len(set(map(project_of, components))) == 1
         symptoms += [
             Symptom(
@@ -134,6 +140,19 @@ def metadata(case: Case) -> list[Symptom]:
             for component in components
         ]
     return symptoms
+
+
+def api_is_open(case: Case) -> bool:
+    """Return whether all hosts whose settings name the metadata API reach it: then who relays to it does so wrongly."""
+    reach = chain.from_iterable(
+        host.examined.reach for host in case.record.hosts
+    )
+    probes = {entry.how for entry in reach if entry.component in METADATA_API}
+    return probes == {OPEN} and not case.units(BALANCER)
+
+
+def is_relay(component: str) -> bool:
+    return component not in METADATA_API
 
 
 def statuses_on_console(case: Case) -> list[int]:

@@ -252,21 +252,19 @@ def name_elsewhere(symptom: Symptom) -> Forms:
 def link_smaller(symptom: Symptom) -> Forms:
     size, usual = symptom.sizes
     text = f"the link {symptom.path} has an MTU of {size}, on similar hosts {usual}"
-    return (
-        (f"{text}; {plural(symptom.times, 'packet')} dropped", text)
-        if symptom.times
-        else (text,)
-    )
+    return with_drops(text, symptom.times)
 
 
 def link_too_small(symptom: Symptom) -> Forms:
     size, needed = symptom.sizes
     text = f"the link {symptom.path} has an MTU of {size}, and the network needs {needed}"
-    return (
-        (f"{text}; {plural(symptom.times, 'packet')} dropped", text)
-        if symptom.times
-        else (text,)
-    )
+    return with_drops(text, symptom.times)
+
+
+def with_drops(text: str, packets: int | None) -> Forms:
+    if not packets:
+        return (text,)
+    return f"{text}; {plural(packets, 'packet')} dropped", text
 
 
 def back_end_down(symptom: Symptom) -> Forms:

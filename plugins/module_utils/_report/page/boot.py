@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..._model.flow import FollowedFlow, Part
@@ -40,11 +40,11 @@ def timeline(flow: FollowedFlow) -> Timeline | None:
     """Return the parts of a flow on one axis; None without the time of any part."""
     times = {step.id: step.at for step in flow.steps if step.at is not None}
     intervals = [interval_of(part, times) for part in flow.parts]
-    known = [interval for interval in intervals if interval is not None]
+    known = list(filter(None, intervals))
     if not known:
         return None
-    zero = min(start for start, _end in known)
-    last = max(end for _start, end in known)
+    starts, ends = zip(*known)
+    zero, last = min(starts), max(ends)
     whole = last - zero
     rows = [
         part_row(part, interval, zero, whole)
@@ -53,6 +53,10 @@ def timeline(flow: FollowedFlow) -> Timeline | None:
     return Timeline(
         rows=rows, ticks=ticks(whole), whole=duration(whole), zero=moment(zero)
     )
+
+
+def known_times(steps: Iterable[str], times: Times) -> list[float]:
+    return [times[step] for step in steps if step in times]
 
 
 def part_row(
@@ -74,11 +78,10 @@ def part_row(
 
 def interval_of(part: Part, times: Times) -> Interval | None:
     """Return begin and end of a part: to its last known end, or to the first named end that is known."""
-    starts = [times[step] for step in part.starts if step in times]
+    starts = known_times(part.starts, times)
     if not starts:
         return None
-    named_ends = part.ends or part.ends_first
-    ends = [times[step] for step in named_ends if step in times]
+    ends = known_times(part.ends or part.ends_first, times)
     if not ends:
         return None
     start = min(starts)

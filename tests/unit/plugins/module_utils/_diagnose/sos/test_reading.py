@@ -176,6 +176,61 @@ def test_what_a_report_does_not_have_is_named(ovn):
     assert not any(entry.kind == "strange" for host in ovn.hosts for entry in host.unread)
 
 
+# The router that passes on the requests for metadata, by its namespace and the journal of its proxy
+
+ROUTER = "42468b4a-32d9-42a9-95ac-db14cbf674e0"
+ROUTER_PORT = "411c80f5-baca-4beb-ba05-15814d9f4292"
+# As ip -d address show prints them in the namespace
+ROUTER_LINKS = """\
+26: qg-bb33084b-a8: <BROADCAST,MULTICAST,PROMISC,UP,LOWER_UP> mtu 1500 qdisc pfifo_fast state UNKNOWN group default
+    link/ether fa:16:3e:f3:7c:3d brd ff:ff:ff:ff:ff:ff promiscuity 1 allmulti 0 minmtu 68 maxmtu 65521
+    inet 10.71.17.220/24 brd 10.71.17.255 scope global qg-bb33084b-a8
+28: qr-411c80f5-ba: <BROADCAST,MULTICAST,PROMISC,UP,LOWER_UP> mtu 1500 qdisc pfifo_fast state UNKNOWN group default
+    link/ether fa:16:3e:d6:a8:91 brd ff:ff:ff:ff:ff:ff promiscuity 1 allmulti 0 minmtu 68 maxmtu 65521
+    inet 192.168.222.1/24 brd 192.168.222.255 scope global qr-411c80f5-ba
+"""
+NAMESPACE = f"sos_commands/networking/namespaces/qrouter-{ROUTER}"
+JOURNAL = f"""\
+Nov 27 13:08:00 network1 systemd-journald[24]: Journal started
+Nov 27 13:11:56 network1 haproxy-metadata-proxy-{ROUTER}[592]: ::ffff:192.168.222.64:51686 [27/Nov/2026:13:11:55.899] \
+listener listener/metadata 0/0/0/-1/1021 502 209 - - SH-- 1/1/0/0/0 0/0 "GET /openstack/latest/meta_data.json HTTP/1.1"
+Nov 27 13:11:57 network1 haproxy-metadata-proxy-{ROUTER}[592]: ::ffff:192.168.222.65:51686 [27/Nov/2026:13:11:55.899] \
+listener listener/metadata 0/0/0/-1/1021 200 209 - - SH-- 1/1/0/0/0 0/0 "GET /openstack/latest/meta_data.json HTTP/1.1"
+"""
+
+
+@pytest.fixture
+def routed(tmp_path):
+    """The reports of the lab with agents, and in that of the network host what it shows of a router."""
+    shutil.copytree(RECORDED / "ovs", tmp_path / "ovs")
+    report = next((tmp_path / "ovs").glob("*network1*"))
+    write(report / NAMESPACE / f"ip_netns_exec_qrouter-{ROUTER}_ip_-d_address_show", ROUTER_LINKS)
+    write(report / "sos_commands/networking/ip_netns", f"qrouter-{ROUTER} (id: 1)\n")
+    write(report / "sos_commands/logs/journalctl_--no-pager", JOURNAL)
+    return read(tmp_path / "ovs", OVS_SERVER)
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def test_a_router_is_known_by_the_gateway_in_its_namespace(routed):
+    network = routed.instance.networks[0]
+    assert network.routers == (ROUTER,)
+    router = network.serving[-1]
+    assert (router.id, router.owner, router.mac) == (ROUTER_PORT, "network:router_interface", "fa:16:3e:d6:a8:91")
+    external = of(routed, "network1").facts["routers"][ROUTER]["external"]
+    assert [link["addresses"] for link in external] == [["10.71.17.220"]]
+
+
+def test_the_proxy_of_a_router_shows_the_requests_of_the_guest_by_the_journal(routed):
+    proxies = of(routed, "network1").facts["metadata"][OVS_PORT]
+    of_router = next(proxy for proxy in proxies if proxy["owner"] == ROUTER)
+    assert len(of_router["processes"]) == 1
+    assert [(request["status"], request["at"]) for request in of_router["requests"]] == [(502, 1795785116.0)]
+
+
 # What is wrong shows
 
 
