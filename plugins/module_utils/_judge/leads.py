@@ -97,6 +97,10 @@ LEADS = (
         "ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
     ),
     Lead(
+        re.compile(r"\bprivsep|\bsudo: |\brootwrap"),
+        "sudo --list --other-user={project}; journalctl --grep 'privsep|sudo' --since -15min",
+    ),
+    Lead(
         re.compile(rf"No space left on device.*?['\"“]{PATH}"),
         "df -h {path}; df -i {path}",
     ),
@@ -146,6 +150,7 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     project = project_entry_of(symptom.component or "")
     text = given.command.format(
         host=shlex.quote(symptom.host or ""),
+        project=project.name,
         configuration=" ".join(project.configuration),
         **{
             name: shlex.quote(word) for name, word in match.groupdict().items()

@@ -99,6 +99,11 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
             "on c1: ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
         ),
         (
+            None,
+            "privsep helper command exited non-zero (1)",
+            "on c1: sudo --list --other-user=nova; journalctl --grep 'privsep|sudo' --since -15min",
+        ),
+        (
             "neutron-server",
             "401-{'error': {'code': 401, 'title': 'Unauthorized'}}",
             f"on c1: {CREDENTIALS} /etc/nova; on ctl: journalctl --unit keystone.service --since -15min",
