@@ -30,7 +30,7 @@ from .case import Case
 from .own_errors import advice_for_own_error, is_own_error
 from .path import own_arrow, path_of
 from .symptoms import logs
-from .weights import WEIGHTS, Weights, rounded
+from .weights import MOST_CERTAIN, WEIGHTS, Weights, rounded
 from .world import World
 
 # A service in one of these states does no work, and does not begin to.
@@ -75,14 +75,14 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]
+    shown = tuple(suspects[: weights.suspects])
+    if cause is not None:
+        others = suspects[1 : 1 + weights.alternatives]
+        cause, shown = with_doubt(cause, others, weights)
     return Finding(
         cause=cause,
         restart=restart,
-        suspects=tuple(
-            suspects[1 : 1 + weights.alternatives]
-            if cause
-            else suspects[: weights.suspects]
-        ),
+        suspects=shown,
         step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
@@ -214,6 +214,21 @@ def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:
         ):
             return replace(first, confidence=confidence, between=between)
     return None
+
+
+def with_doubt(
+    cause: Cause, others: Iterable[Cause], weights: Weights
+) -> tuple[Cause, tuple[Cause, ...]]:
+    """Return a cause with the probability that such ones were right in fact, and others with what that leaves them."""
+    known = min(cause.confidence, MOST_CERTAIN)
+    tempered: float = (known / (1 - known)) ** (1 / weights.doubt)
+    confidence = rounded(tempered / (1 + tempered))
+    more = (1 - confidence) / (1 - known)
+    doubted = tuple(
+        replace(other, confidence=rounded(other.confidence * more))
+        for other in others
+    )
+    return replace(cause, confidence=confidence), doubted
 
 
 def restart_in(causes: Sequence[Cause], weights: Weights) -> Cause | None:

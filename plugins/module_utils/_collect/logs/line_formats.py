@@ -17,6 +17,7 @@ from datetime import datetime, timedelta, timezone
 from typing import NamedTuple, Optional
 
 from ..._model.record import FilterResult
+from ..._model.symptom import NO_ENDPOINT
 from ..._record.clock import seconds_of
 from ..._record.ids import REQUEST
 from .line_messages import (
@@ -87,6 +88,10 @@ RAISED = (
 EXCEPTION = re.compile(r"(?:^|[:<] ?|\] )" + RAISED)
 # How oslo.messaging names the exception of another service that answered a call
 SENT_BACK = re.compile(r"RemoteError: Remote error: (?P<name>[A-Za-z]{1,60}) ")
+# What keystoneauth says with that exception; others quote it without the class.
+NO_ENDPOINT_WORDS = re.compile(
+    r"\bendpoint for \S+ service(?: in \S+ region)? not found"
+)
 # The last line of a traceback: the lines before it are indented, or are words.
 LAST_LINE = re.compile("^" + RAISED)
 # The file of a frame of a traceback, below the folder that Python imports from
@@ -353,6 +358,8 @@ def exception_in(message: str) -> str | None:
     if sent_back:
         return sent_back["name"]
     classes: list[str] = EXCEPTION.findall(message)
+    if not classes and NO_ENDPOINT_WORDS.search(message):
+        return NO_ENDPOINT
     return classes[-1] if classes else None
 
 

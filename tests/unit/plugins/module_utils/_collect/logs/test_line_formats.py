@@ -623,3 +623,16 @@ def test_a_line_of_a_traceback_may_have_no_context():
 )
 def test_what_a_host_does_not_have_enough_of(message, reasons):
     assert line_formats.insufficient_in(message) == reasons
+
+
+@pytest.mark.parametrize(
+    ("message", "exception"),
+    [
+        ("['internal', 'public'] endpoint for placement service in RegionTwo region not found", "EndpointNotFound"),
+        ("internal endpoint for compute service not found", "EndpointNotFound"),
+        ("x.y.EndpointNotFound: internal endpoint for compute service not found", "x.y.EndpointNotFound"),
+        ("the endpoint was not found", None),
+    ],
+)
+def test_an_endpoint_that_the_catalog_lacks_is_known_without_its_class(message, exception):
+    assert line_formats.exception_in(message) == exception
