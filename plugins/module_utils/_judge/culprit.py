@@ -86,6 +86,10 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
         step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
+        # Of causes that are not named, the line about the likeliest may tell a reader more.
+        quoted=None
+        if restart or not suspects
+        else evidence.quoted(suspects[0], CUT),
         advice=advice_for(cause, restart, suspects, case),
     )
 
