@@ -106,7 +106,7 @@ class Weights:
     # A cause of less probability is not named: a wrong name costs an operator more than none.
     named: float = 0.6
     # Divides the logarithm of the odds of a cause that is named. Without it, 19 of 30 verdicts of 80 to 99 % were true
-    # for faults that nobody had seen, and 57 of 60 of more.
+    # for faults that others had made, and 57 of 60 of more.
     doubt: float = 2.0
     strength: Mapping[Kind, float] = table(STRENGTH)
     faint: Mapping[tuple[Kind, How], float] = table(FAINT)
