@@ -86,7 +86,7 @@ verdict:
     evidence: ['nova-compute: its step 13 did not happen, for no known reason']
     headline: 'nova-compute (compute1): its step 13 did not happen, for no known reason'
     missing_step: step 13 (Subscribe new instance request) did not happen
-    confidence: 0.839
+    confidence: 0.695
     quote: null
     quote_source: null
     connection: null
@@ -103,7 +103,7 @@ verdict:
         host: controller1
         weight: 1.15
         evidence: ['nova-api: its step 58 did not happen, for no known reason']
-        confidence: 0.006
+        confidence: 0.011
 """
 
 from typing import Any

@@ -264,7 +264,9 @@ def shared_by(hosts: Sequence[HostReasons]) -> Reason | None:
         found += [replace(reason, host=host.host) for reason in host.reasons]
     groups = by_kind(found)
     common = {
-        group[0].code: group for group in groups if are_of_all(group, hosts)
+        group[0].code: group
+        for group in reversed(groups)
+        if are_of_all(group, hosts)
     }
     first = next(filter(common.__contains__, LASTING), None)
     return nearest(common[first]) if first else too_small(found, hosts)

@@ -64,7 +64,10 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     if unmet is None:
         return general
     return replace(
-        general, unsatisfied=unmet, advice=advice_for_request(unmet, case)
+        general,
+        unsatisfied=unmet,
+        quoted=None,
+        advice=advice_for_request(unmet, case),
     )
 
 
@@ -86,12 +89,18 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
         step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
-        # Of causes that are not named, the line about the likeliest may tell a reader more.
-        quoted=None
-        if restart or not suspects
-        else evidence.quoted(suspects[0], CUT),
+        quoted=quoted_of(suspects, restart, case),
         advice=advice_for(cause, restart, suspects, case),
     )
+
+
+def quoted_of(
+    suspects: Sequence[Cause], restart: Cause | None, case: Case
+) -> Symptom | None:
+    """Return the line about the likeliest of causes that are not named: it may tell a reader more than their names."""
+    if restart or not suspects or case.pause_s is not None:
+        return None
+    return evidence.quoted(suspects[0], CUT)
 
 
 def finding_in_health(
@@ -109,8 +118,9 @@ def finding_in_health(
     cause = named(causes, weights)
     if cause is None:
         return None
+    doubted, _others = with_doubt(cause, (), weights)
     return Finding(
-        cause=cause,
+        cause=doubted,
         advice=advice_for(cause, None, (), case),
         evidence=evidence.evidence(cause, weights),
         path=own_arrow(cause, (), weights),
@@ -227,9 +237,11 @@ def with_doubt(
     known = min(cause.confidence, MOST_CERTAIN)
     tempered: float = (known / (1 - known)) ** (1 / weights.doubt)
     confidence = rounded(tempered / (1 + tempered))
-    more = (1 - confidence) / (1 - known)
+    left = 1 - confidence
+    more = left / (1 - known)
+    # The other end of a connection is a part of what is known of the cause.
     doubted = tuple(
-        replace(other, confidence=rounded(other.confidence * more))
+        replace(other, confidence=rounded(min(left, other.confidence * more)))
         for other in others
     )
     return replace(cause, confidence=confidence), doubted

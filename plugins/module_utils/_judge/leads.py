@@ -29,6 +29,7 @@ ENDS = tuple(
             r"\bat '(?P<place>[\w.-]+):(?P<port>\d+)'",
             r"\w://(?:[^\s/@]+@)?(?P<place>[\w.-]+):(?P<port>\d+)",
             r"\b(?P<place>(?:\d+\.){3}\d+):(?P<port>\d+)\b",
+            r"\bon (?P<place>[\w.-]+):(?P<port>\d+)\b",
         ),
     )
 )
@@ -39,8 +40,6 @@ LISTENING = (
 # A path to its end
 PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
-# A command that is run where the credentials of the cloud are
-OF_API = "openstack "
 FULL_LOG = "journalctl --unit {unit} --since -15min"
 
 
@@ -48,14 +47,15 @@ FULL_LOG = "journalctl --unit {unit} --since -15min"
 class Lead:
     """What to run where an error has some words. Their named groups are put into the command, quoted for a shell.
 
-    command: on the host of the component that reports the error, or of its peer; one to the API on no host. server: a
-    service whose log says more.
-    only_with_server: whether the words mean this only of that service, and of peers that depend on it.
+    command: on the host of the component that reports the error, or of its peer. of_api: one that needs the credentials
+    of the cloud alone, and comes first. server: a service whose log says more. only_with_server: whether the words mean
+    this only of that service, and of peers that depend on it.
     """
 
     words: re.Pattern[str]
-    command: str
+    command: str = ""
     at_peer: bool = False
+    of_api: str | None = None
     server: str | None = None
     only_with_server: bool = False
 
@@ -73,20 +73,19 @@ LEADS = (
         "virsh secret-list; grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute",
     ),
     Lead(
-        re.compile(
-            r"Table '(?P<base>[\w$-]+)\.(?P<table>[\w$-]+)' doesn't exist"
-        ),
-        "mysql --execute 'SHOW TABLES IN {base}'",
+        re.compile(r"Table '(?P<base>[\w$-]+)\.[\w$-]+' doesn't exist"),
+        "mysql --execute {tables}",
         at_peer=True,
     ),
     Lead(
         re.compile("PortBindingFailed|binding_failed"),
-        "openstack network agent list --host {host}",
+        of_api="openstack network agent list",
         server=NEUTRON_SERVER,
     ),
     Lead(
         re.compile("EndpointNotFound|[Ee]ndpoint for .{0,60} not found"),
-        "grep -rnsE '^(region_name|os_region_name|valid_interfaces)' {configuration}; openstack catalog list",
+        "grep -rnsE '^(region_name|os_region_name|valid_interfaces)' {configuration}",
+        of_api="openstack catalog list",
     ),
     Lead(
         re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE),
@@ -95,10 +94,6 @@ LEADS = (
     Lead(
         re.compile(r"assign requested address|EADDRNOTAVAIL", re.IGNORECASE),
         "ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
-    ),
-    Lead(
-        re.compile(r"\bprivsep|\bsudo: |\brootwrap"),
-        "sudo --list --other-user={project}; journalctl --grep 'privsep|sudo' --since -15min",
     ),
     Lead(
         re.compile(rf"No space left on device.*?['\"“]{PATH}"),
@@ -127,6 +122,13 @@ LEADS = (
         server=KEYSTONE,
         only_with_server=True,
     ),
+    Lead(
+        re.compile(
+            "privsep helper command exited|FailedToDropPrivileges|Unauthorized command"
+            "|a password is required|is not allowed to execute|not in the sudoers"
+        ),
+        "journalctl --grep 'sudo|privsep|rootwrap' --since -15min; ls -l /etc/sudoers.d",
+    ),
 )
 
 
@@ -137,7 +139,9 @@ def command(text: str | None, host: str | None = None) -> Advice | None:
 def lead(symptom: Symptom, case: Case) -> Advice | None:
     """Return what to run by the words of an error; None where they name nothing that a command would show."""
     if symptom.how in NO_WAY:
-        return way_in(symptom, case)
+        tried = way_in(symptom, case)
+        if tried is not None:
+            return tried
     followed = (follow(given, symptom, case) for given in LEADS)
     return next(filter(None, followed), None)
 
@@ -147,22 +151,44 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     match = given.found_in(symptom)
     if match is None:
         return None
-    project = project_entry_of(symptom.component or "")
-    text = given.command.format(
-        host=shlex.quote(symptom.host or ""),
-        project=project.name,
-        configuration=" ".join(project.configuration),
-        **{
-            name: shlex.quote(word) for name, word in match.groupdict().items()
-        },
+    text = filled(given.command, match, symptom)
+    if given.at_peer:
+        peer = symptom.peer_host or case.host_of(symptom.peer)
+        own = version_of_schema(symptom, case)
+        return Advice(Reason.SHOW_STATE, text, peer, then=own)
+    log = log_of(given.server, case)
+    if not text:
+        return Advice(Reason.SHOW_STATE, given.of_api, then=log)
+    shown = Advice(Reason.SHOW_STATE, text, symptom.host, then=log)
+    if given.of_api is None:
+        return shown
+    return Advice(Reason.SHOW_STATE, given.of_api, then=shown)
+
+
+def filled(text: str, match: re.Match[str], symptom: Symptom) -> str:
+    """Return a command with what an error names, and the folders with the settings of its component."""
+    component = symptom.component or ""
+    folders = project_entry_of(component).configuration
+    named = match.groupdict()
+    statement = f"SHOW TABLES IN `{named.get('base')}`"
+    return text.format(
+        configuration=" ".join([*folders, f"/etc/kolla/{component}"]),
+        tables=shlex.quote(statement),
+        **{name: shlex.quote(word) for name, word in named.items()},
     )
-    if not given.at_peer:
-        then = log_of(given.server, case)
-        here = None if text.startswith(OF_API) else symptom.host
-        return Advice(Reason.SHOW_STATE, text, here, then=then)
-    own = command(project.schema_version, symptom.host)
-    peer = symptom.peer_host or case.host_of(symptom.peer)
-    return Advice(Reason.SHOW_STATE, text, peer, then=own)
+
+
+def version_of_schema(symptom: Symptom, case: Case) -> Advice | None:
+    """Return the command that shows which tables a component expects, run in its container if it has one."""
+    version = project_entry_of(symptom.component or "").schema_version
+    if version is None:
+        return None
+    for _host, service in case.units(symptom.component or "", symptom.host):
+        if service.container:
+            inside = f"{service.engine} exec {service.container} "
+            version = inside + version.replace("; ", f"; {inside}")
+            break
+    return command(version, symptom.host)
 
 
 def log_of(server: str | None, case: Case) -> Advice | None:

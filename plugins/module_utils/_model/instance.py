@@ -15,6 +15,8 @@ from .codec import Time, omitted
 
 # The owners of ports by which a network is served: of its routers, and of OVN on each host
 ROUTER_INTERFACE, LOCALPORT = "network:router_interface", "network:distributed"
+DISTRIBUTED_INTERFACE = "network:router_interface_distributed"
+REPLICATED_INTERFACE = "network:ha_router_replicated_interface"
 DHCP_PORT = "network:dhcp"
 METADATA_ADDRESS = "169.254.169.254"
 # A network is carried by a physical network of one of these kinds, or in tunnels.

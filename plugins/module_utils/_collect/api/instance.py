@@ -14,7 +14,9 @@ from ..._cloud.connection import answer_of
 from ..._model.codec import from_json
 from ..._model.instance import (
     DHCP_PORT,
+    DISTRIBUTED_INTERFACE,
     LOCALPORT,
+    REPLICATED_INTERFACE,
     ROUTER_INTERFACE,
     BootImage,
     Claims,
@@ -47,11 +49,11 @@ OWNERS = [
     DHCP_PORT,
     LOCALPORT,
     ROUTER_INTERFACE,
-    "network:router_interface_distributed",
+    DISTRIBUTED_INTERFACE,
     "network:router_gateway",
     "network:router_centralized_snat",
     "network:router_ha_interface",
-    "network:ha_router_replicated_interface",
+    REPLICATED_INTERFACE,
 ]
 
 # What is asked of each of these ports

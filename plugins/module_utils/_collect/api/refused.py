@@ -51,7 +51,7 @@ QUOTAS = (
         r"(?P<name>volume size) (?P<asked>\d+)G is larger than maximum allowed limit (?P<limit>\d+)G"
     ),
     re.compile(
-        r"Maximum number of \w+ allowed \((?P<limit>\d+)\) exceeded for quota '(?P<name>\w+)'"
+        r"Maximum number of \w+ allowed \((?P<limit>\d+)\) exceeded for quota '(?P<name>[^']+)'"
     ),
     re.compile(
         r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"

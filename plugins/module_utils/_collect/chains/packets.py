@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from ..._model.instance import (
     DHCP_PORT,
+    DISTRIBUTED_INTERFACE,
     LOCALPORT,
     METADATA_ADDRESS,
+    REPLICATED_INTERFACE,
     ROUTER_INTERFACE,
     GuestPath,
     Network,
@@ -23,7 +25,13 @@ DHCP, METADATA, PING = "dhcp", "metadata", "ping"
 # To the other guest of a run, and as it arrives there; the name of what a guest tried comes after it.
 TO_GUEST, FROM_GUEST = "to_guest_", "from_guest_"
 # The ports at which proxies for metadata listen, the first one that a network has
-LISTENERS = (LOCALPORT, ROUTER_INTERFACE, DHCP_PORT)
+LISTENERS = (
+    LOCALPORT,
+    ROUTER_INTERFACE,
+    DISTRIBUTED_INTERFACE,
+    REPLICATED_INTERFACE,
+    DHCP_PORT,
+)
 # How Open vSwitch calls a field of OVN
 IN_SWITCH = {
     "eth.src": "dl_src",
@@ -84,10 +92,7 @@ def dhcp(port: Port) -> Packet:
 
 
 def metadata(port: Port, network: Network) -> list[Packet]:
-    """Return a guest's request for metadata to who listens for it: OVN's own port, a router, or a port for DHCP.
-
-    The options of DHCP, or else the default route, name that one as the way there.
-    """
+    """Return a guest's request for metadata to who listens for it: OVN's own port, a router, or a port for DHCP."""
     listeners = filter(network.macs_serving, LISTENERS)
     owner = next(listeners, LOCALPORT)
     return [

@@ -156,4 +156,5 @@ def server_of(server: str, bundle: Bundle, domain: DomainOfInstance) -> Server:
         vcpus=domain.vcpus,
         memory_mib=domain.memory_mib,
         disk_gib=domain.disk_gib,
+        config_drive=domain.config_drive,
     )

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A network by the files that a DHCP agent has written for its dnsmasq, with the routers that have its gateways."""
+"""A network by the files that a DHCP agent has written for its dnsmasq, with its routers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..._collect.commands import UnreadError
@@ -37,7 +37,7 @@ def by_dhcp(
             reserved = report.copy_of(f"{folder}/host") or ""
             if mac and mac in reserved:
                 network = network_in(report, folder)
-                return with_routers(network, reports)
+                return with_routers(network, reserved, reports)
     return None
 
 
@@ -64,12 +64,13 @@ def network_in(report: Report, folder: str) -> Network:
     )
 
 
-def with_routers(network: Network, reports: Sequence[Report]) -> Network:
-    """Return a network with its routers: in their namespaces are the addresses of its gateways."""
-    gateways = {subnet.gateway for subnet in network.subnets}
+def with_routers(
+    network: Network, reserved: str, reports: Sequence[Report]
+) -> Network:
+    """Return a network with its routers: their MACs are among those that dnsmasq has addresses for."""
     found: list[tuple[str, ServingPort]] = []
     for report in reports:
-        found += router_ports_on(report, gateways)
+        found += router_ports_on(report, reserved)
     ports = [port for _router, port in found]
     return replace(
         network,
@@ -79,15 +80,15 @@ def with_routers(network: Network, reports: Sequence[Report]) -> Network:
 
 
 def router_ports_on(
-    report: Report, addresses: Container[str | None]
+    report: Report, reserved: str
 ) -> Iterator[tuple[str, ServingPort]]:
-    """Yield the routers of a host that have one of some addresses, each with the port that has it."""
+    """Yield the routers of a host that have a port of a network, each with that port. reserved: dnsmasq's addresses."""
     for router, link in links_in_namespaces(report, ROUTER):
-        own = tuple(entry["local"] for entry in link["addr_info"])
-        if not any(address in addresses for address in own):
+        mac = link.get("address")
+        if not mac or mac not in reserved:
             continue
+        own = tuple(entry["local"] for entry in link["addr_info"])
         for port in ports_at(report, link["ifname"], ROUTER_INTERFACE):
-            mac = link.get("address")
             yield router, replace(port, mac=mac, addresses=own)
 
 

@@ -21,6 +21,8 @@ from .report import Report
 
 NOVA = "{http://openstack.org/xmlns/libvirt/nova/1.1}"
 VOLUME = re.compile(r"volume-([0-9a-f-]{36})")
+# How the file or the image of a config drive ends
+CONFIG_DRIVE = "disk.config"
 # Nova names the device of a port tap and the first eleven characters of its id.
 TAP, KNOWN = "tap", 11
 
@@ -37,6 +39,7 @@ class DomainOfInstance:
     image: str | None
     ports: tuple[Port, ...]
     volumes: tuple[str, ...]
+    config_drive: bool = False
 
 
 def read(report: Report, server: str) -> DomainOfInstance | None:
@@ -58,6 +61,9 @@ def domain_in(text: str, server: str) -> DomainOfInstance:
         disk_gib=int(written.findtext(f".//{NOVA}disk") or 0),
         image=attribute(written, "root", "uuid"),
         ports=tuple(ports_in(written, domain)),
+        config_drive=any(
+            str(disk.source).endswith(CONFIG_DRIVE) for disk in domain.disks
+        ),
         volumes=tuple(volumes_of(domain)),
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -169,16 +169,33 @@ def kernel_lines(report: Report, since: float) -> Iterator[str]:
 def journal_entries(
     report: Report, writers: Container[str], since: float
 ) -> Iterator[str]:
-    """Yield the entries of some writers since a time, in the export format."""
-    for line in report.output("journalctl_--no-pager").splitlines():
-        entry = ENTRY.match(line)
-        if not entry or entry["writer"] not in writers:
-            continue
-        dated = line_formats.parse_dated(line, report.now, report.zone_s)
-        if dated and dated.at is not None and dated.at >= since:
+    """Yield the entries of some writers since a time, in the export format.
+
+    A journal that does not reach back so far, or that none of them has ever written to, proves nothing.
+    """
+    lines = report.output("journalctl_--no-pager").splitlines()
+    found = list(dated_entries(report, lines))
+    if not found or found[0][0] > since:
+        raise absent("journalctl")
+    own = [(at, entry) for at, entry in found if entry["writer"] in writers]
+    if not own:
+        raise absent("journalctl")
+    for at, entry in own:
+        if at >= since:
             yield EXPORTED.format(
-                int(dated.at * 1e6), entry["writer"], entry["message"]
+                int(at * 1e6), entry["writer"], entry["message"]
             )
+
+
+def dated_entries(
+    report: Report, lines: Iterable[str]
+) -> Iterator[tuple[float, re.Match[str]]]:
+    for entry in filter(None, map(ENTRY.match, lines)):
+        dated = line_formats.parse_dated(
+            entry.string, report.now, report.zone_s
+        )
+        if dated and dated.at is not None:
+            yield dated.at, entry
 
 
 def seconds_of_kernel(text: str, zone_s: int) -> float:

@@ -69,7 +69,11 @@ def links_in_namespaces(
     """Yield the links in the namespaces of a kind, such as qrouter, each behind the id in the namespace's name."""
     name = re.compile(ADDRESSES_IN.format(kind))
     for found in filter(None, map(name.search, report.outputs)):
-        for link in links_in(report.printed(found.string)):
+        try:
+            links = links_in(report.printed(found.string))
+        except UnreadError:
+            continue
+        for link in links:
             yield found["id"], link
 
 

@@ -30,7 +30,8 @@ CLASSES = re.compile(
 )
 # What a service answered, or a command printed, stands inside of what is said about it.
 INSIDE = re.compile(
-    r"['\"]message['\"]: ['\"](?P<answer>[^'\"]+)['\"]|Stderr: u?(['\"])(?P<printed>.+?)(?:(?:\\[rn])*\2\s*$|$)"
+    r"['\"]message['\"]: (?P<quote>['\"])(?P<answer>(?:(?!(?P=quote)).)+)(?P=quote)"
+    r"|Stderr: u?(?P<mark>['\"])(?P<printed>(?!(?P=mark)).+?)(?:(?:\\[rn])*(?P=mark)\s*$|$)"
 )
 # A connection that fails is said by its two ends.
 BY_ENDS = (How.REFUSED, How.UNREACHABLE, How.SILENT, How.BROKEN_OFF)

@@ -84,6 +84,11 @@ REASONS = {
         Shortage.TRAIT_MISSING,
         'No host fits: flavor "gpu" requires trait CUSTOM_GPU, which no resource provider has',
     ),
+    "the first of two traits that nobody has": (
+        Cloud(hosts(2), flavor={"extra_specs": {"trait:CUSTOM_A": "required", "trait:CUSTOM_B": "required"}}),
+        Shortage.TRAIT_MISSING,
+        'No host fits: flavor "small" requires trait CUSTOM_A, which no resource provider has',
+    ),
     "a trait that the image asks for": (
         Cloud(hosts(2), properties={"hw_tpm_version": "2.0"}),
         Shortage.TRAIT_MISSING,

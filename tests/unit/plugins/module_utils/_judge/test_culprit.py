@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import as_json
 import jsonschema
@@ -495,3 +496,30 @@ def test_a_restart_is_reported_if_it_is_likely_enough(confidence, told):
     restart = cause("database", "ctl", suspect=Suspect.RESTART, confidence=confidence)
     assert (culprit.restart_in([restart], WEIGHTS) is restart) is told
     assert culprit.named([restart], WEIGHTS) is None
+
+
+# How sure a verdict is
+
+
+def doubted(confidence, *others):
+    named = replace(cause("x", "h"), confidence=confidence)
+    rest = [replace(cause("y", "h"), confidence=other) for other in others]
+    named, rest = culprit.with_doubt(named, rest, WEIGHTS)
+    return named.confidence, [other.confidence for other in rest]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "printed"), [(1.0, 0.969), (0.999, 0.969), (0.9, 0.75), (0.6, 0.551), (0.5, 0.5)]
+)
+def test_a_cause_is_as_sure_as_such_ones_were_right(confidence, printed):
+    assert doubted(confidence) == (printed, [])
+
+
+def test_what_is_taken_from_a_cause_is_given_to_the_others():
+    assert doubted(0.9, 0.06, 0.02) == (0.75, [0.15, 0.05])
+
+
+def test_the_other_end_of_a_connection_gets_no_more_than_is_left():
+    """It is counted in what is known of both."""
+    confidence, (other,) = doubted(0.95, 0.45)
+    assert confidence + other <= 1

@@ -54,18 +54,19 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         (
             "database",
             "(pymysql.err.ProgrammingError) (1146, \"Table 'nova_cell1.instance_actions' doesn't exist\")",
-            "on db: mysql --execute 'SHOW TABLES IN nova_cell1'; "
+            "on db: mysql --execute 'SHOW TABLES IN `nova_cell1`'; "
             "on c1: nova-manage api_db version; nova-manage db version",
         ),
         (
             "neutron-server",
             "Cannot reboot instance: Unexpected vif_type=binding_failed",
-            "openstack network agent list --host c1; on api: journalctl --unit neutron-api.service --since -15min",
+            "openstack network agent list; on api: journalctl --unit neutron-api.service --since -15min",
         ),
         (
             "keystone",
             "['internal', 'public'] endpoint for placement service in RegionOne region not found",
-            "on c1: grep -rnsE '^(region_name|os_region_name|valid_interfaces)' /etc/nova; openstack catalog list",
+            "openstack catalog list; on c1: grep -rnsE '^(region_name|os_region_name|valid_interfaces)' "
+            "/etc/nova /etc/kolla/nova-compute",
         ),
         (
             "libvirt",
@@ -101,12 +102,13 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         (
             None,
             "privsep helper command exited non-zero (1)",
-            "on c1: sudo --list --other-user=nova; journalctl --grep 'privsep|sudo' --since -15min",
+            "on c1: journalctl --grep 'sudo|privsep|rootwrap' --since -15min; ls -l /etc/sudoers.d",
         ),
         (
             "neutron-server",
             "401-{'error': {'code': 401, 'title': 'Unauthorized'}}",
-            f"on c1: {CREDENTIALS} /etc/nova; on ctl: journalctl --unit keystone.service --since -15min",
+            f"on c1: {CREDENTIALS} /etc/nova /etc/kolla/nova-compute; "
+            "on ctl: journalctl --unit keystone.service --since -15min",
         ),
     ],
 )
@@ -126,6 +128,7 @@ def test_who_does_not_ask_keystone_rejects_by_other_means():
         ("unable to connect to server at 'compute2:16509': Connection refused", "compute2 16509", None),
         ("Unable to establish connection to http://10.0.0.1:8778/x: refused", "10.0.0.1 8778", "ctl"),
         ("AMQP server on 10.0.0.1:5672 is unreachable", "10.0.0.1 5672", "ctl"),
+        ("AMQP server on controller1:5672 is unreachable", "controller1 5672", None),
     ],
 )
 def test_a_connection_that_failed_is_tried_again(quote, attempt, there):
@@ -133,6 +136,37 @@ def test_a_connection_that_failed_is_tried_again(quote, attempt, there):
     port = attempt.split()[1]
     listening = f"ss -lntp 'sport = :{port}'; nft list ruleset | grep --word-regexp {port}"
     assert command == f"on c1: nc -v -z -w 3 {attempt}" + (f"; on {there}: {listening}" if there else "")
+
+
+def test_a_socket_of_the_host_that_refuses_is_looked_at():
+    quote = "unix:/run/openvswitch/db.sock: connection failed (Connection refused)"
+    assert led_to("ovsdb", quote, how=How.REFUSED) == "on c1: namei --long /run/openvswitch/db.sock"
+
+
+def test_the_name_of_a_database_is_no_part_of_the_shell():
+    """A command that is copied shows what the error named, and nothing else is run."""
+    assert led_to("database", "Table 'nova$x.t' doesn't exist").startswith(
+        "on db: mysql --execute 'SHOW TABLES IN `nova$x`'"
+    )
+
+
+def test_the_version_of_the_tables_is_asked_for_in_the_container_of_the_component():
+    service = {
+        "component": "nova-compute",
+        "unit": "k.service",
+        "state": "running",
+        "container": "n",
+        "engine": "docker",
+    }
+    case = case_of([as_json.host("c1", facts={"services": [service]})])
+    given = leads.lead(failed_at("database", "Table 'nova.t' doesn't exist"), case)
+    versions = "docker exec n nova-manage api_db version; docker exec n nova-manage db version"
+    assert in_words(given).endswith(f"; on c1: {versions}")
+
+
+def test_a_root_command_that_was_denied_a_file_leads_to_the_file():
+    quote = "['sudo', 'neutron-rootwrap', '/etc/neutron/rootwrap.conf']: [Errno 13] Permission denied: '/run/netns/x'"
+    assert led_to("x", quote, how=How.DENIED) == "on c1: namei --long /run/netns/x"
 
 
 def test_both_ends_of_a_connection_may_be_on_one_host():

@@ -60,6 +60,10 @@ def test_what_was_not_found_is_known_by_the_words_of_the_service(answer, sought)
             "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.",
             ("volumes", None, None, 10),
         ),
+        (
+            "VolumeLimitExceeded: Maximum number of volumes allowed (0) exceeded for quota 'volumes_lvmdriver-1'.",
+            ("volumes_lvmdriver-1", None, None, 0),
+        ),
         ("Quota exceeded for resources: ['network'].", ("network", None, None, None)),
         ("Maximum number of ports exceeded", ("ports", None, None, None)),
         ("You have no quota left", (None, None, None, None)),

@@ -199,15 +199,26 @@ listener listener/metadata 0/0/0/-1/1021 200 209 - - SH-- 1/1/0/0/0 0/0 "GET /op
 """
 
 
+ADDRESSES = f"{NAMESPACE}/ip_netns_exec_qrouter-{ROUTER}_ip_-d_address_show"
+
+
+def with_router(folder, links=ROUTER_LINKS, journal=JOURNAL):
+    """Read the reports of the lab with agents, and in that of the network host what it shows of a router."""
+    shutil.copytree(RECORDED / "ovs", folder / "ovs")
+    report = next((folder / "ovs").glob("*network1*"))
+    write(report / ADDRESSES, links)
+    write(report / "sos_commands/networking/ip_netns", f"qrouter-{ROUTER} (id: 1)\n")
+    write(report / "sos_commands/logs/journalctl_--no-pager", journal)
+    return read(folder / "ovs", OVS_SERVER)
+
+
 @pytest.fixture
 def routed(tmp_path):
-    """The reports of the lab with agents, and in that of the network host what it shows of a router."""
-    shutil.copytree(RECORDED / "ovs", tmp_path / "ovs")
-    report = next((tmp_path / "ovs").glob("*network1*"))
-    write(report / NAMESPACE / f"ip_netns_exec_qrouter-{ROUTER}_ip_-d_address_show", ROUTER_LINKS)
-    write(report / "sos_commands/networking/ip_netns", f"qrouter-{ROUTER} (id: 1)\n")
-    write(report / "sos_commands/logs/journalctl_--no-pager", JOURNAL)
-    return read(tmp_path / "ovs", OVS_SERVER)
+    return with_router(tmp_path)
+
+
+def proxy_of_router(found):
+    return next(proxy for proxy in of(found, "network1").facts["metadata"][OVS_PORT] if proxy["owner"] == ROUTER)
 
 
 def write(path, text):
@@ -225,10 +236,45 @@ def test_a_router_is_known_by_the_gateway_in_its_namespace(routed):
 
 
 def test_the_proxy_of_a_router_shows_the_requests_of_the_guest_by_the_journal(routed):
-    proxies = of(routed, "network1").facts["metadata"][OVS_PORT]
-    of_router = next(proxy for proxy in proxies if proxy["owner"] == ROUTER)
-    assert len(of_router["processes"]) == 1
-    assert [(request["status"], request["at"]) for request in of_router["requests"]] == [(502, 1795785116.0)]
+    proxy = proxy_of_router(routed)
+    assert len(proxy["processes"]) == 1
+    assert [(request["status"], request["at"]) for request in proxy["requests"]] == [(502, 1795785116.0)]
+
+
+def test_a_router_of_another_network_with_the_same_gateway_is_not_taken(tmp_path):
+    """The ranges of projects may be the same: the MAC tells their routers apart."""
+    found = with_router(tmp_path, ROUTER_LINKS.replace("fa:16:3e:d6:a8:91", "fa:16:3e:00:00:01"))
+    assert found.instance.networks[0].routers == ()
+
+
+def test_a_namespace_that_could_not_be_listed_is_left_out(tmp_path):
+    found = with_router(tmp_path, "timeout: failed to run command 'ip': No such file or directory\n")
+    assert found.instance.networks[0].routers == ()
+
+
+@pytest.mark.parametrize(
+    "journal",
+    [
+        # The writer has never logged here.
+        JOURNAL.replace("haproxy-metadata-proxy", "haproxy"),
+        # It does not reach back to the boot.
+        JOURNAL.replace("Nov 27 13:08:00", "Nov 27 13:11:50"),
+        "",
+    ],
+)
+def test_a_journal_that_shows_nothing_proves_no_silence(tmp_path, journal):
+    assert proxy_of_router(with_router(tmp_path, journal=journal))["requests"] is None
+
+
+def test_a_config_drive_shows_in_the_domain(tmp_path, ovn):
+    assert not ovn.instance.server.config_drive
+    shutil.copytree(RECORDED / "ovn", tmp_path / "ovn")
+    report = next((tmp_path / "ovn").glob("*compute2*"))
+    (domain,) = (path for path in report.rglob("*") if path.is_file() and "<domain" in path.read_text(errors="ignore"))
+    source = "<source file='/var/lib/nova/instances/x/disk.config'/>"
+    drive = f"<disk type='file' device='cdrom'>{source}<target dev='sda'/></disk>"
+    domain.write_text(domain.read_text().replace("</devices>", f"{drive}</devices>"))
+    assert read(tmp_path / "ovn", OVN_SERVER).instance.server.config_drive
 
 
 # What is wrong shows

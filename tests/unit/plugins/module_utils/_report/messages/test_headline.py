@@ -150,6 +150,8 @@ FILE = "/var/lib/libvirt/qemu/domain-1-instance-00000005/master-key.aes"
             "mkdir: cannot create /x: Permission denied",
         ),
         ("Command: ssh Stderr: 'Load key \"/x\": bad'", 'Load key "/x": bad'),
+        ("{'message': \"Can't find host 'c1' in cell\"}", "Can't find host 'c1' in cell"),
+        ("Exit code: 1 Stdout: 'no room' Stderr: ''", "Exit code: 1 Stdout: 'no room' Stderr: ''"),
     ],
 )
 def test_a_headline_quotes_what_an_error_says_and_not_what_stands_around_it(quote, said):
