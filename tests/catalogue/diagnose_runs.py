@@ -25,6 +25,7 @@ import pytest
 from catalogue import OPEN, catalogue, drawn
 from catalogue_parts import BEFORE
 from fault_runs import end, has_ended, lab_as_root
+from keystoneauth1.exceptions import ClientException
 from lab_under_test import INVENTORY, NETWORK, connect, until
 from openstack.exceptions import SDKException
 from reports_of_sos import collect
@@ -78,7 +79,10 @@ def request_for(cloud, fault, network):
 
 def created(cloud, fault, network):
     """Create a server, and wait until it is built, has failed, or takes too long. None if it was refused."""
-    answer = cloud.compute.post("/servers", json=request_for(cloud, fault, network), microversion="2.37")
+    try:
+        answer = cloud.compute.post("/servers", json=request_for(cloud, fault, network), microversion="2.37")
+    except ClientException:
+        return None
     if answer.status_code != 202:
         return None
     identity = answer.json()["server"]["id"]
@@ -136,8 +140,9 @@ def run(lab, fault, folder):
             bundle = diagnosed(diagnoses, bundle=top, server_id=server)
             said(fault, "bundle", bundle)
         finally:
-            if server:
-                remove(lab, server)
+            # One may have been made whose answer did not come.
+            for left in lab.admin.compute.servers(all_projects=True, name=NAME):
+                remove(lab, left.id)
     file(folder / "live", fault, live)
     file(folder / "bundle", fault, bundle)
     return True
