@@ -124,6 +124,9 @@ BY_SHORTAGE = {
     Shortage.POOLS_FULL: "openstack volume backend pool list --long",
 }
 
+# What shows hosts that are disabled or not heard of, cells that are, and what each filter has left
+COMPUTES = "openstack compute service list --service nova-compute --long"
+CELLS = "nova-manage cell_v2 list_cells; journalctl --grep 'Filter.* returned|allocation candidates' --since -15min"
 # The component on whose host the command about what is missing is run, where it is not one of the API
 RUN_ON = {
     Shortage.UNMAPPED: "nova-conductor",
@@ -199,12 +202,25 @@ def next_thing(
         return Advice(Reason.ALLOW_MORE_TIME)
     if not suspects:
         return access(case)
+    if is_without_host(case):
+        cells = command(CELLS, case.host_of("nova-conductor"))
+        return Advice(Reason.SHOW_STATE, COMPUTES, then=cells)
     first = suspects[0]
     # More logs may decide, but a service that does not run is looked at before that.
     if does_not_run(first):
         return state_of(first, case)
     # What speaks for a suspect is no proof: its state and its log say more than that.
     return access(case) or by_words(first, case) or state_of(first, case)
+
+
+def is_without_host(case: Case) -> bool:
+    """Return whether Nova found no host for a request, and what it was asked for does not say why."""
+    error = case.stage.error
+    return (
+        error is not None
+        and sought_in(error) == Sought.HOST
+        and not lacks_administrator(case)
+    )
 
 
 def does_not_run(cause: Cause) -> bool:
@@ -248,7 +264,7 @@ def command_by_shortage(
     ):
         return f"openstack flavor show {shlex.quote(explanation.flavor)}"
     if reason.code in OF_SERVICES:
-        return "openstack compute service list --service nova-compute --long"
+        return COMPUTES
     if reason.code in OF_ROOM:
         return candidates_command(explanation)
     if reason.code == Shortage.FILTERED:

@@ -16,7 +16,7 @@ from .._model.how import How
 from .._model.symptom import Symptom
 from .case import Case
 
-KEYSTONE = "keystone"
+DATABASE, KEYSTONE = "database", "keystone"
 NEUTRON_SERVER = "neutron-server"
 # How a connection fails that never came about
 NO_WAY = (How.REFUSED, How.UNREACHABLE, How.SILENT)
@@ -34,9 +34,8 @@ ENDS = tuple(
     )
 )
 # Who listens on a port, and the rules of the firewall about it
-LISTENING = (
-    "ss -lntp 'sport = :{port}'; nft list ruleset | grep --word-regexp {port}"
-)
+LISTENING = "ss -lntp 'sport = :{port}'"
+FIREWALL = "nft list ruleset | grep --word-regexp {port}"
 # A path to its end
 PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
@@ -47,14 +46,14 @@ FULL_LOG = "journalctl --unit {unit} --since -15min"
 class Lead:
     """What to run where an error has some words. Their named groups are put into the command, quoted for a shell.
 
-    command: on the host of the component that reports the error, or of its peer. of_api: one that needs the credentials
-    of the cloud alone, and comes first. server: a service whose log says more. only_with_server: whether the words mean
-    this only of that service, and of peers that depend on it.
+    command: on the host of the component that reports the error, or of another one. at: that other component. of_api: a
+    command that needs the credentials of the cloud alone, and comes first. server: a service whose log says more.
+    only_with_server: whether the words mean this only of that service, and of peers that depend on it.
     """
 
     words: re.Pattern[str]
     command: str = ""
-    at_peer: bool = False
+    at: str | None = None
     of_api: str | None = None
     server: str | None = None
     only_with_server: bool = False
@@ -75,7 +74,7 @@ LEADS = (
     Lead(
         re.compile(r"Table '(?P<base>[\w$-]+)\.[\w$-]+' doesn't exist"),
         "mysql --execute {tables}",
-        at_peer=True,
+        at=DATABASE,
     ),
     Lead(
         re.compile("PortBindingFailed|binding_failed"),
@@ -94,6 +93,19 @@ LEADS = (
     Lead(
         re.compile(r"assign requested address|EADDRNOTAVAIL", re.IGNORECASE),
         "ip -brief address; ss --summary; sysctl net.ipv4.ip_local_port_range",
+    ),
+    Lead(
+        re.compile(
+            r"RBD connection was shutdown|\berrno 108\b|ESHUTDOWN|blocklisted",
+            re.IGNORECASE,
+        ),
+        "ceph osd blocklist ls; ceph status",
+        at="ceph-mon",
+    ),
+    Lead(
+        # Open vSwitch makes this socket for each of its bridges.
+        re.compile(r"unix:\S+/[\w-]+\.mgmt\b"),
+        "ovs-vsctl --if-exists get Open_vSwitch . external-ids:ovn-bridge; ovs-vsctl list-br",
     ),
     Lead(
         re.compile(rf"No space left on device.*?['\"“]{PATH}"),
@@ -152,10 +164,13 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     if match is None:
         return None
     text = filled(given.command, match, symptom)
-    if given.at_peer:
-        peer = symptom.peer_host or case.host_of(symptom.peer)
-        own = version_of_schema(symptom, case)
-        return Advice(Reason.SHOW_STATE, text, peer, then=own)
+    if given.at is not None:
+        own = (
+            version_of_schema(symptom, case) if given.at == DATABASE else None
+        )
+        return Advice(
+            Reason.SHOW_STATE, text, case.host_of(given.at), then=own
+        )
     log = log_of(given.server, case)
     if not text:
         return Advice(Reason.SHOW_STATE, given.of_api, then=log)
@@ -211,6 +226,14 @@ def way_in(symptom: Symptom, case: Case) -> Advice | None:
 def way(here: str | None, place: str, port: int, case: Case) -> Advice:
     """Return the command that tries a connection, and the one that shows who listens at its other end."""
     attempt = f"nc -v -z -w 3 {shlex.quote(place)} {port}"
+    rules = FIREWALL.format(port=port)
+    listening = LISTENING.format(port=port)
     there = case.host_at(place)
-    listening = command(there and LISTENING.format(port=port), there)
-    return Advice(Reason.SHOW_STATE, attempt, here, then=listening)
+    if there == here:
+        return Advice(
+            Reason.SHOW_STATE, f"{attempt}; {listening}; {rules}", here
+        )
+    other_end = command(there and f"{listening}; {rules}", there)
+    return Advice(
+        Reason.SHOW_STATE, f"{attempt}; {rules}", here, then=other_end
+    )

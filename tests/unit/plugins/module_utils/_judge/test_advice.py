@@ -186,7 +186,7 @@ def test_a_file_that_was_changed_is_shown_beside_the_state_of_the_unit(how, host
 @pytest.mark.parametrize(
     ("symptom_host", "only_from_here", "command"),
     [
-        ("a", True, "on a: nc -v -z -w 3 10.0.0.1 5672"),
+        ("a", True, "on a: nc -v -z -w 3 10.0.0.1 5672; nft list ruleset | grep --word-regexp 5672"),
         # The peer is wrong, or the way from another host.
         ("a", False, "on a: systemctl status x.service; journalctl --unit x.service --since -15min"),
         ("b", True, "on a: systemctl status x.service; journalctl --unit x.service --since -15min"),
@@ -201,7 +201,8 @@ def test_who_listens_at_the_other_end_of_a_way_is_shown_on_its_host():
     hosts = [with_units("a", "x.service"), as_json.host("b", facts={"addresses": ["10.0.0.1"]})]
     given = advice.command_for(cause("x", "a", cut("x", "a", only_from_here=True)), case_of(hosts))
     assert in_words(given) == (
-        "on a: nc -v -z -w 3 10.0.0.1 5672; on b: ss -lntp 'sport = :5672'; nft list ruleset | grep --word-regexp 5672"
+        "on a: nc -v -z -w 3 10.0.0.1 5672; nft list ruleset | grep --word-regexp 5672; "
+        "on b: ss -lntp 'sport = :5672'; nft list ruleset | grep --word-regexp 5672"
     )
 
 
@@ -383,3 +384,15 @@ def test_a_suspect_whose_unit_does_not_run_is_looked_at_before_more_logs_are_ask
     assert in_words(advice.advice_for(None, None, [stopped], case)).startswith("on a: systemctl status x.service")
     silent = cause("x", "a", seen(Kind.ERROR, "x", "a"))
     assert advice.advice_for(None, None, [silent], case).reason == Reason.LOG_MESSAGING
+
+
+def test_without_a_host_and_a_reason_the_services_the_cells_and_the_filters_are_looked_at():
+    conductor = {"component": "nova-conductor", "unit": "c.service", "state": "running"}
+    reporting = {"component": "nova-compute", "host": "c1", "state": "up", "enabled": True, "last_report": None}
+    no_host = a_stage(error=error("service", said="No valid host was found."))
+    case = case_of([as_json.host("a", facts={"services": [conductor]})], no_host, agents=[reporting])
+    given = in_words(advice.advice_for(None, None, SUSPECTS, case))
+    assert given.startswith("openstack compute service list --service nova-compute --long; on a: nova-manage cell_v2")
+    # Where nobody was asked what the hosts lack, that comes first.
+    plain_user = case_of([HOST], no_host)
+    assert advice.advice_for(None, None, SUSPECTS, plain_user).reason == Reason.GIVE_ADMIN_CLOUD

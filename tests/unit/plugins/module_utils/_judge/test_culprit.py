@@ -393,7 +393,7 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
     # The same way with another component at its beginning is no other trouble.
     assert not [text for text in found["unexplained"] if "rabbitmq" in text]
     assert found["next"].startswith(
-        "on compute1: nc -v -z -w 3 10.0.0.1 5672; on controller1: ss -lntp 'sport = :5672'"
+        "on compute1: nc -v -z -w 3 10.0.0.1 5672; nft list ruleset | grep --word-regexp 5672; on controller1: ss"
     )
 
 

@@ -25,6 +25,7 @@ CLOUD = case_of(
     [
         with_service("ctl", "keystone", "keystone.service", addresses=["10.0.0.1"]),
         with_service("db", "database", "mariadb.service"),
+        with_service("mon", "ceph-mon", "ceph-mon@a.service"),
         with_service("api", "neutron-server", "neutron-api.service"),
         as_json.host("c1", facts={"addresses": ["10.0.0.2"]}),
     ]
@@ -92,7 +93,12 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         (
             "ovsdb",
             "unix:/var/run/openvswitch/br-int.mgmt: connection failed (No such file or directory)",
-            "on c1: namei --long /var/run/openvswitch/br-int.mgmt",
+            "on c1: ovs-vsctl --if-exists get Open_vSwitch . external-ids:ovn-bridge; ovs-vsctl list-br",
+        ),
+        (
+            None,
+            "rbd.ConnectionShutdown: [errno 108] RBD connection was shutdown (error opening image b'x_disk')",
+            "on mon: ceph osd blocklist ls; ceph status",
         ),
         (
             "libvirt",
@@ -134,8 +140,9 @@ def test_who_does_not_ask_keystone_rejects_by_other_means():
 def test_a_connection_that_failed_is_tried_again(quote, attempt, there):
     command = led_to("placement-api", quote, how=How.REFUSED)
     port = attempt.split()[1]
-    listening = f"ss -lntp 'sport = :{port}'; nft list ruleset | grep --word-regexp {port}"
-    assert command == f"on c1: nc -v -z -w 3 {attempt}" + (f"; on {there}: {listening}" if there else "")
+    rules = f"nft list ruleset | grep --word-regexp {port}"
+    other_end = f"; on {there}: ss -lntp 'sport = :{port}'; {rules}" if there else ""
+    assert command == f"on c1: nc -v -z -w 3 {attempt}; {rules}{other_end}"
 
 
 def test_a_socket_of_the_host_that_refuses_is_looked_at():
