@@ -36,6 +36,8 @@ ENDS = tuple(
 # Who listens on a port, and the rules of the firewall about it
 LISTENING = "ss -lntp 'sport = :{port}'"
 FIREWALL = "nft list ruleset | grep --word-regexp {port}"
+# Quotes before and behind a path, plain ones and those of typographers
+OPENED, CLOSED = r"['\"\u2018\u201c]", r"['\"\u2019\u201d:]*"
 # A path to its end
 PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
@@ -108,20 +110,20 @@ LEADS = (
         "ovs-vsctl --if-exists get Open_vSwitch . external-ids:ovn-bridge; ovs-vsctl list-br",
     ),
     Lead(
-        re.compile(rf"No space left on device.*?['\"“]{PATH}"),
+        re.compile(rf"No space left on device.*?{OPENED}{PATH}"),
         "df -h {path}; df -i {path}",
     ),
     Lead(
-        re.compile(rf"['\"“]{PATH}.{{0,20}}No space left on device"),
+        re.compile(rf"{OPENED}{PATH}.{{0,20}}No space left on device"),
         "df -h {path}; df -i {path}",
     ),
     Lead(
-        re.compile(rf"(?:{NO_ACCESS})[^'\"“/]{{0,20}}['\"“]{PATH}"),
+        re.compile(rf"(?:{NO_ACCESS})[^'\"/]{{0,20}}?{OPENED}{PATH}"),
         "namei --long {path}",
     ),
     Lead(
         re.compile(
-            rf"(?:['\"“]|unix:){PATH}['\"”:]*[^'\"“/]{{0,40}}(?:{NO_ACCESS}|[Cc]onnection refused)"
+            rf"(?:{OPENED}|unix:){PATH}{CLOSED}[^'\"/]{{0,40}}?(?:{NO_ACCESS}|[Cc]onnection refused)"
         ),
         "namei --long {path}",
     ),

@@ -122,6 +122,13 @@ def test_the_thing_that_an_error_names_is_looked_at(peer, quote, command):
     assert led_to(peer, quote) == command
 
 
+def test_quotes_of_typographers_are_quotes_too():
+    quote = "Failed to open file \u201c/var/lib/libvirt/qemu/x.aes\u201d: Permission denied"
+    assert led_to("libvirt", quote) == "on c1: namei --long /var/lib/libvirt/qemu/x.aes"
+    quote = "mkdir: cannot create directory \u2018/var/lib/nova/x\u2019: Permission denied"
+    assert led_to("libvirt", quote) == "on c1: namei --long /var/lib/nova/x"
+
+
 def test_who_does_not_ask_keystone_rejects_by_other_means():
     assert led_to("libvirt", "authentication failed: authentication failed") is None
     assert led_to("ceph-rgw", "Container HEAD failed: 401 Unauthorized").startswith(f"on c1: {CREDENTIALS}")

@@ -173,7 +173,10 @@ def test_who_said_it_is_named_where_the_words_have_no_room_otherwise():
             f"{'a' * 70} {'b' * 70}: Cannot read the certificate of x: No such file",
             "Cannot read the certificate of x: No such file",
         ),
-        (f"{'a' * 50} {'b' * 50}: cannot open “{FILE}”: Permission denied", "master-key.aes”: Permission denied"),
+        (
+            f"{'a' * 50} {'b' * 50}: cannot open \u201c{FILE}\u201d: Permission denied",
+            "master-key.aes\u201d: Permission denied",
+        ),
     ],
 )
 def test_of_a_long_error_its_end_is_quoted(quote, said):
