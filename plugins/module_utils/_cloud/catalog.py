@@ -13,7 +13,7 @@ Endpoints = list[dict[str, Any]]
 
 
 def offered_in(access: Any, region: str | None) -> tuple[str, ...]:
-    """Return the types of the services that others find in the catalogue, in the region if there is one."""
+    """Return the types of the services that others find in the catalog, in the region if there is one."""
     catalog = access.service_catalog.catalog
     offered = {
         entry["type"]

@@ -32,7 +32,7 @@ from .evidence import (
     is_cut_off,
     recent_change,
 )
-from .leads import command, lead, way
+from .leads import CONTAINER_LOG, UNIT_LOG, command, lead, way
 from .repair import repair_of, unit_of
 from .symptoms.reach import CATALOG
 
@@ -74,7 +74,7 @@ PART_OF_PROGRAM = {
     "mysql": "database",
 }
 # What shows the state of a unit; and of one that systemd takes to be running, with what ends that state
-STATE = "systemctl status {0}; journalctl --unit {0} --since -15min"
+STATE = f"systemctl status {{0}}; {UNIT_LOG}"
 SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemctl kill --signal=SIGCONT {0}"
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
@@ -529,7 +529,8 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
     for host, service in case.units(cause.component, cause.host)[:1]:
         if is_known_by_engine(service):
             shown = f"ps --all --filter name=^{service.container}$"
-            text = f"{service.engine} {shown}; {service.engine} logs --tail 50 {service.container}"
+            log = CONTAINER_LOG.format(service)
+            text = f"{service.engine} {shown}; {log}"
             return command(text, host)
         text = SUSPENDED if service.state == How.FROZEN else STATE
         return command(text.format(service.unit), host)

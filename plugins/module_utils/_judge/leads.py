@@ -41,7 +41,11 @@ OPENED, CLOSED = r"['\"\u2018\u201c]", r"['\"\u2019\u201d:]*"
 # A path to its end
 PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
-FULL_LOG = "journalctl --unit {unit} --since -15min"
+# What shows the room that is left at a path, and who may get to it
+ROOM, ACCESS = "df -h {path}; df -i {path}", "namei --long {path}"
+# The log of a unit of systemd, and that of a container by its engine
+UNIT_LOG = "journalctl --unit {0} --since -15min"
+CONTAINER_LOG = "{0.engine} logs --tail 50 {0.container}"
 
 
 @dataclass(frozen=True)
@@ -111,21 +115,21 @@ LEADS = (
     ),
     Lead(
         re.compile(rf"No space left on device.*?{OPENED}{PATH}"),
-        "df -h {path}; df -i {path}",
+        ROOM,
     ),
     Lead(
         re.compile(rf"{OPENED}{PATH}.{{0,20}}No space left on device"),
-        "df -h {path}; df -i {path}",
+        ROOM,
     ),
     Lead(
         re.compile(rf"(?:{NO_ACCESS})[^'\"/]{{0,20}}?{OPENED}{PATH}"),
-        "namei --long {path}",
+        ACCESS,
     ),
     Lead(
         re.compile(
             rf"(?:{OPENED}|unix:){PATH}{CLOSED}[^'\"/]{{0,40}}?(?:{NO_ACCESS}|[Cc]onnection refused)"
         ),
-        "namei --long {path}",
+        ACCESS,
     ),
     Lead(
         re.compile(
@@ -211,9 +215,9 @@ def version_of_schema(symptom: Symptom, case: Case) -> Advice | None:
 def log_of(server: str | None, case: Case) -> Advice | None:
     """Return the command that shows the log of a service."""
     for host, service in case.units(server or "")[:1]:
-        text = FULL_LOG.format(unit=service.unit)
+        text = UNIT_LOG.format(service.unit)
         if service.container:
-            text = f"{service.engine} logs --tail 50 {service.container}"
+            text = CONTAINER_LOG.format(service)
         return command(text, host)
     return None
 

@@ -174,10 +174,13 @@ def journal_entries(
     A journal that does not reach back so far, or that none of them has ever written to, proves nothing.
     """
     lines = report.output("journalctl_--no-pager").splitlines()
-    found = list(dated_entries(report, lines))
-    if not found or found[0][0] > since:
+    entries = list(filter(None, map(ENTRY.match, lines)))
+    first = next(dated(report, entries), None)
+    if first is None or first[0] > since:
         raise absent("journalctl")
-    own = [(at, entry) for at, entry in found if entry["writer"] in writers]
+    # A journal is long: only the entries that are asked for have their times read.
+    wanted = [entry for entry in entries if entry["writer"] in writers]
+    own = list(dated(report, wanted))
     if not own:
         raise absent("journalctl")
     for at, entry in own:
@@ -187,15 +190,16 @@ def journal_entries(
             )
 
 
-def dated_entries(
-    report: Report, lines: Iterable[str]
+def dated(
+    report: Report, entries: Iterable[re.Match[str]]
 ) -> Iterator[tuple[float, re.Match[str]]]:
-    for entry in filter(None, map(ENTRY.match, lines)):
-        dated = line_formats.parse_dated(
+    """Yield the entries of a journal behind their times, as far as these are known."""
+    for entry in entries:
+        line = line_formats.parse_dated(
             entry.string, report.now, report.zone_s
         )
-        if dated and dated.at is not None:
-            yield dated.at, entry
+        if line and line.at is not None:
+            yield line.at, entry
 
 
 def seconds_of_kernel(text: str, zone_s: int) -> float:

@@ -45,7 +45,6 @@ PARTS = {
     "queue": {"rabbitmq"},
     "control": {"nova-api", "nova-conductor"},
 }
-
 # Keys the digests of settings, which are compared within one diagnosis and not kept
 SALT = secrets.token_hex(16)
 

@@ -11,6 +11,7 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
+from ..._collect.examination.peer_probes import OPEN
 from ..._collect.hosts.metadata_proxy import telling
 from ..._components.tables import entry_of, project_of
 from ..._model.how import How
@@ -22,8 +23,6 @@ from .instance import halted_state
 # A cloud has the one or the other, and what it does not have is no suspect.
 METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
 METADATA_API = ("nova-api-metadata",)
-# How a peer answers a probe that accepts connections
-OPEN = "open"
 # It answers for who is not there.
 BALANCER = "haproxy"
 # Status of an answer to the guest: the components that it points at, and how they failed
@@ -126,7 +125,7 @@ def metadata(case: Case) -> list[Symptom]:
             continue
         components, how = METADATA[status]
         if how is How.REFUSED and api_is_open(case):
-            components = tuple(filter(is_relay, components))
+            components = METADATA_AGENTS
         certain = len(set(map(project_of, components))) == 1
         symptoms += [
             Symptom(
@@ -149,10 +148,6 @@ def api_is_open(case: Case) -> bool:
     )
     probes = {entry.how for entry in reach if entry.component in METADATA_API}
     return probes == {OPEN} and not case.units(BALANCER)
-
-
-def is_relay(component: str) -> bool:
-    return component not in METADATA_API
 
 
 def statuses_on_console(case: Case) -> list[int]:
