@@ -139,13 +139,13 @@ def run(lab, fault, folder):
                     print(f"{name}: nothing was collected", flush=True)
             bundle = diagnosed(diagnoses, bundle=top, server_id=server)
             said(fault, "bundle", bundle)
+            file(folder / "live", fault, live)
+            file(folder / "bundle", fault, bundle)
+            return True
         finally:
             # One may have been made whose answer did not come.
             for left in lab.admin.compute.servers(all_projects=True, name=NAME):
                 remove(lab, left.id)
-    file(folder / "live", fault, live)
-    file(folder / "bundle", fault, bundle)
-    return True
 
 
 def said(fault, how, record):

@@ -159,6 +159,9 @@ def without_frames(text: str) -> str:
 
 def how_of(text: str) -> How | None:
     """Return how something failed by a line."""
+    # What was sent back was an answer, whatever it quotes.
+    if first_match(SENDERS, text):
+        return How.ERROR
     for how, pattern in HOWS:
         if pattern.search(text):
             return how

@@ -71,7 +71,7 @@ def uuid_of(text: str) -> str | None:
 
 
 def state(report: Report, uuid: str) -> str:
-    """Return the state of a domain. The list of domains does not have its reason."""
+    """Return the state of a domain. The list does not have its reason, so none is known."""
     name = ET.fromstring(domain(report, uuid)).findtext("name") or ""
     row = re.compile(
         rf"^ *\S+ +{re.escape(name)} +(?P<state>\S.*)$", re.MULTILINE
@@ -79,4 +79,4 @@ def state(report: Report, uuid: str) -> str:
     found = row.search(report.output(LIST))
     if found is None:
         raise absent("virsh list")
-    return f"{found['state'].strip()} (unknown)"
+    return found["state"].strip()

@@ -124,10 +124,10 @@ MESSAGES = [
      "10.71.16.11", []),
     ("Command: scp -r /var/lib/nova/x compute2:/var/lib/nova/x", None, None, None, []),
     # What a worker has sent back
-    ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", None, "nova-compute",
-     None, []),
-    ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", None, "cinder-volume", None,
-     ["ceph-mon"]),
+    ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", "error",
+     "nova-compute", None, []),
+    ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", "error",
+     "cinder-volume", None, ["ceph-mon"]),
     # Something is in the way
     ("libvirt.libvirtError: operation failed: domain 'instance-7' already exists with uuid 28f81a63", "conflict", None,
      None, ["libvirt"]),

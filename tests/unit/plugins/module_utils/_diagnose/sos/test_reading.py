@@ -117,7 +117,7 @@ def test_hosts_have_the_parts_of_their_components(ovn, ovs):
 def test_a_compute_host_shows_its_domain_and_its_port(ovn):
     facts = of(ovn, "compute2").facts
     assert facts["domain"]["uuid"] == OVN_SERVER
-    assert facts["domain"]["state"] == {"name": "running", "reason": "unknown"}
+    assert facts["domain"]["state"] == {"name": "running", "reason": ""}
     assert [disk["protocol"] for disk in facts["domain"]["disks"]] == ["rbd", "rbd"]
     interface = facts["interfaces"][OVN_PORT]
     assert (interface["name"], interface["bridge"], interface["by_ovn"]) == ("tapc8d41f18-5b", "br-int", True)
