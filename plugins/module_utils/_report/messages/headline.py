@@ -132,7 +132,9 @@ def decisive(said: str, length: int) -> str:
     if len(kept) >= LEAST_QUOTED:
         return kept
     if kept:
-        return f"…{said[1 - length :]}"
+        end = said[1 - length :]
+        whole_words = end.partition(" ")[2]
+        return f"…{whole_words if len(whole_words) >= LEAST_QUOTED else end}"
     return textwrap.shorten(said, length, placeholder=" …")
 
 

@@ -185,6 +185,11 @@ def test_of_a_long_error_its_end_is_quoted(quote, said):
     assert len(line) <= LONGEST_HEADLINE
 
 
+def test_no_word_is_cut_where_a_quote_begins():
+    line = quoting(f"{'a' * 50} {'b' * 50} cannot open the network namespace qdhcp-1: No such file", how=How.DENIED)
+    assert line.endswith('"…cannot open the network namespace qdhcp-1: No such file"')
+
+
 def test_a_long_error_that_is_one_sentence_is_quoted_from_its_beginning():
     line = quoting("'pc-q35-99.0' is not a supported machine type, " + "those that are supported are many " * 5)
     assert "\"'pc-q35-99.0' is not a supported machine type" in line
