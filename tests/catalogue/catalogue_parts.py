@@ -152,9 +152,10 @@ class Cloud:
     variables: dict
     images: dict = field(default_factory=dict)
     wrong: tuple = ()
-    # Those of fresh.py and of second_fresh.py
+    # Those of fresh.py, of second_fresh.py and of third_fresh.py
     fresh: tuple = ()
     second_fresh: tuple = ()
+    third_fresh: tuple = ()
 
     def name_of(self, part):
         """A part's component, with the host where there are several of it."""

@@ -4,7 +4,7 @@
 
 """Runs a slice of the catalogue of faults on a lab and files each record with its truth; it can be taken up again.
 
-make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second, or FAULTS=SEED:FROM-TO:wrong for one class,
+make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second|third, or FAULTS=SEED:FROM-TO:wrong for one class,
 or FAULTS=NAME,NAME
 """
 
@@ -19,7 +19,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from catalogue import FRESH, KEPT, OPEN, SECOND, catalogue, drawn, fresh_faults
+from catalogue import FRESH, KEPT, OPEN, SECOND, THIRD, catalogue, drawn, fresh_faults
 from catalogue_parts import FaultClass
 from catalogue_undone import differences, fingerprint
 from devstack_faults import Devstack
@@ -28,7 +28,7 @@ from fault_runs import end, has_ended, lab_as_root, run_with
 from lab_under_test import NETWORK, connect, lab_host
 
 SLICE = re.compile(r"(\w+):(\d+)-(\d+)(?::(dead|wrong))?")
-HALVES = {"open": OPEN, "kept": KEPT, "fresh": FRESH, "second": SECOND}
+HALVES = {"open": OPEN, "kept": KEPT, "fresh": FRESH, "second": SECOND, "third": THIRD}
 
 
 def filed(lab, fault, folder):

@@ -11,14 +11,14 @@ from devstack_under_test import HOST
 ON_HOSTS = {
     "files": (
         "find /etc/nova /etc/neutron /etc/cinder /etc/glance /etc/keystone /etc/placement /etc/ceph /etc/hosts"
-        " /etc/libvirt/qemu.conf /etc/sudoers.d /run/systemd/system /run/systemd/system.control -type f"
+        " /etc/mysql /etc/libvirt/qemu.conf /etc/sudoers.d /run/systemd/system /run/systemd/system.control -type f"
         " -not -path '*/fernet-keys/*' -exec sha256sum {} + 2>/dev/null | sort"
     ),
     "rights": (
         "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
-        " /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu 2>/dev/null"
+        " /etc/glance/glance-api.conf /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu 2>/dev/null"
     ),
-    "rules": "iptables --wait --list-rules 2>/dev/null",
+    "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
         "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
         " cat /proc/sys/net/ipv4/ip_local_reserved_ports"
@@ -30,14 +30,19 @@ ON_HOSTS = {
         " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
         " ovs-ofctl --protocols=OpenFlow10,OpenFlow13,OpenFlow15 dump-flows br-int 2>/dev/null | grep priority=65535,"
-        " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort"
+        " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort;"
+        " ovs-ofctl --protocols=OpenFlow13,OpenFlow15 dump-flows br-ex 2>/dev/null | grep -c priority=65535,"
     ),
+    "masked": "systemctl list-unit-files --no-legend --state=masked-runtime",
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
     "kept": (
         "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /run/openvswitch/*.kept /run/libvirt/*.kept"
         " 2>/dev/null"
     ),
-    "ceph": "test ! -e /etc/ceph/ceph.client.admin.keyring || timeout 20 ceph config dump 2>/dev/null",
+    "ceph": (
+        "test ! -e /etc/ceph/ceph.client.admin.keyring || { timeout 20 ceph config dump;"
+        " timeout 20 ceph osd pool get vms crush_rule; timeout 20 ceph osd crush rule ls; } 2>/dev/null"
+    ),
 }
 # These print nothing on other hosts.
 ON_CONTROLLER = {
@@ -45,7 +50,10 @@ ON_CONTROLLER = {
         "test ! -d /etc/mysql || mysql --batch --skip-column-names --execute"
         " 'SELECT trigger_schema, trigger_name FROM information_schema.triggers; SELECT @@init_connect;"
         " SELECT host, cell_id FROM nova_api.host_mappings; SELECT name, disabled FROM nova_api.flavors;"
-        " SELECT name, owner, visibility FROM glance.images' 2>/dev/null"
+        " SELECT name, owner, visibility, disk_format FROM glance.images;"
+        " SELECT @@GLOBAL.max_allowed_packet, @@GLOBAL.net_buffer_length; SELECT host, topic FROM nova_cell0.services;"
+        " SELECT COUNT(*) FROM keystone.password WHERE expires_at IS NOT NULL;"
+        " SELECT direction, used_in_non_default_sg FROM neutron.securitygroupdefaultrules' 2>/dev/null"
     ),
     "queue": (
         "if command -v rabbitmqctl > /dev/null; then rabbitmqctl --quiet list_permissions --vhost /;"
@@ -56,7 +64,9 @@ ON_CONTROLLER = {
         "test ! -S /var/run/ovn/ovnnb_db.sock ||"
         " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
-        " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null"
+        " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null;"
+        " ovn-nbctl --if-exists get nb_global . options:default_acl_drop 2>/dev/null;"
+        " ovn-sbctl --bare --columns=name list chassis 2>/dev/null | sort"
     ),
 }
 # Answers of the cloud's APIs: the service, the path, and the fields of each of its rows that must stay

@@ -14,6 +14,7 @@ from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
 from second_fresh import second_fresh_of
 from sites import of_lab
+from third_fresh import third_fresh_of
 from ways_to_break import commanded, few_connections, full_disk, sql
 from wrong import wrong_of
 
@@ -141,4 +142,5 @@ CLOUD = Cloud(
     wrong=wrong_of(SITE),
     fresh=tuple(fresh_of(SITE)),
     second_fresh=tuple(second_fresh_of(SITE)),
+    third_fresh=tuple(third_fresh_of(SITE)),
 )
