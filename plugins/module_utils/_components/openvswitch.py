@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .component import Commands, Component, Project, UsualError
+from .component import Commands, Component, Port, Project, UsualError
 
 PROJECTS = (
     Project(
@@ -28,6 +28,8 @@ PROJECTS = (
                     "ovsdb(?!app)",
                     "openflow",
                 ),
+                ports=(Port(6640, "ovsdb"),),
+                url_options=("ovsdb_connection",),
                 programs=("ovs-vswitchd", "ovsdb-server"),
                 # It still asks for the tap of a guest that has gone.
                 usual_errors=(

@@ -19,6 +19,7 @@ PROJECTS = (
                 stages=("network",),
                 mentioned_as=("northbound", "OVN_Northbound", "nb_idl"),
                 ports=(Port(6641, "ovsdb"),),
+                url_options=("ovn_nb_connection",),
             ),
             Component(
                 "ovn-sb-db",
@@ -26,6 +27,7 @@ PROJECTS = (
                 stages=("network", "metadata"),
                 mentioned_as=("southbound", "OVN_Southbound", "sb_idl"),
                 ports=(Port(6642, "ovsdb"),),
+                url_options=("ovn_sb_connection",),
             ),
             Component(
                 "ovn-northd",

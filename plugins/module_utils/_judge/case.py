@@ -210,12 +210,15 @@ class Case:
         hosts = [host for host, _service in self.units(component or "")]
         return next(iter(hosts), None)
 
+    def places_from(self, host: str) -> dict[str, str]:
+        """Return the addresses of hosts, with those by which a host calls itself."""
+        return {**self.addresses, **dict.fromkeys(LOOPBACK, host)}
+
     def named_hosts(self, component: str) -> set[str | None]:
         """Return the hosts on which the settings of services look for a component; None is an address of no host."""
         named: set[str | None] = set()
         for host in self.record.hosts:
-            own = dict.fromkeys(LOOPBACK, host.host)
-            places = {**self.addresses, **own}
+            places = self.places_from(host.host)
             for reach in host.examined.reach:
                 if reach.component == component and reach.named_by:
                     named.add(places.get(reach.address))

@@ -20,6 +20,7 @@ from ..._components.tables import (
     URL_PATHS,
     URL_SCHEMES,
     component_at,
+    entry_of,
     is_encrypted,
 )
 from ..._model.host import PendingConnection, Reach
@@ -116,27 +117,27 @@ def peers_of(option: str, value: str, owner: str | None = None) -> list[Peer]:
             url.group("scheme").lower(), url.group("rest"), option, owner
         )
     for match in REMOTE.finditer(value):
-        peers += peers_at(match, encrypted=match.group("way").lower() == "ssl")
+        is_tls = match.group("way").lower() == "ssl"
+        peers += peers_at(match, is_tls, URL_OPTIONS.get(option))
     if not peers:
         for match in [*PLACE.finditer(value), *POOL.finditer(value)]:
             peers += peers_at(match)
     return list(dict.fromkeys(peers))
 
 
-def peers_at(match: re.Match[str], encrypted: bool = False) -> list[Peer]:
-    """Return the peer at an address, if its port is that of a component."""
+def peers_at(
+    match: re.Match[str], encrypted: bool = False, owner: str | None = None
+) -> list[Peer]:
+    """Return the peer at an address, if its owner is known, by the option or by the port."""
     number = int(match.group("port"))
-    if number not in PORTS:
+    component = owner or component_at(number)
+    if component is None:
         return []
-    component, port = PORTS[number]
-    return [
-        Peer(
-            component,
-            match.group("place").strip("[]"),
-            number,
-            "tls" if encrypted else port.speaks,
-        )
-    ]
+    spoken = next(iter(entry_of(component).ports)).speaks
+    if number in PORTS:
+        spoken = PORTS[number][1].speaks
+    place = match.group("place").strip("[]")
+    return [Peer(component, place, number, "tls" if encrypted else spoken)]
 
 
 def peers_of_url(

@@ -72,7 +72,8 @@ def is_misplaced(case: Case, entry: Reach, asker: Host | None = None) -> bool:
             running.add(host.host)
     if not running:
         return False
-    named = case.addresses.get(entry.address) or meant_by(entry, asker, case)
+    places = case.places_from(asker.host) if asker else case.addresses
+    named = places.get(entry.address) or meant_by(entry, asker, case)
     if named is None:
         return entry.how == UNRESOLVED
     if named in running:

@@ -95,6 +95,11 @@ def test_a_value_names_its_peers(value, peers):
     assert peer_probes.peers_of("x", value.replace("{}", "word")) == peers
 
 
+def test_a_database_at_another_port_is_known_by_the_option_that_names_it():
+    assert peer_probes.peers_of("ovsdb_connection", "tcp:127.0.0.1:6699") == [("ovsdb", "127.0.0.1", 6699, "ovsdb")]
+    assert peer_probes.peers_of("manager", "tcp:127.0.0.1:6699") == []
+
+
 @pytest.mark.parametrize("password", PASSWORDS)
 @pytest.mark.parametrize("url", ["mysql+pymysql://nova:{}@db1/nova?charset=utf8", "postgresql://nova:{}@db1:5432/nova"])
 def test_no_part_of_a_password_is_taken_for_a_peer(url, password):

@@ -501,6 +501,13 @@ def test_a_peer_that_listens_at_its_usual_port_is_looked_for_at_a_wrong_one(name
     assert (symptom.setting, symptom.address, symptom.port) == ("rabbitmq", "10.0.0.1", 5673)
 
 
+def test_a_peer_of_the_own_host_is_looked_for_at_a_wrong_port():
+    asked = peer("ovsdb", "refused", address="127.0.0.1", port=6699)
+    here = {**reached(asked, services=("nova-compute", "ovsdb")), "stores": {"listening": [6640]}}
+    (symptom,) = told(reach.probes, here)
+    assert (symptom.code, symptom.place) == (Code.WRONG_ADDRESS, ("nova-compute", "c1"))
+
+
 @pytest.mark.parametrize(
     ("started", "owners"),
     [
