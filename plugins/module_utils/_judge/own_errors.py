@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import shlex
+from http import HTTPStatus
 
 from .._model.details import BootDetails, VolumeDetails
 from .._model.finding import Advice, Reason
@@ -25,6 +26,7 @@ COMMANDS = {
     "unauthorized": "openstack token issue",
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
+IDENTITY = "identity"
 CERTIFICATES = "openssl s_client -connect {0} -showcerts < /dev/null"
 
 
@@ -33,7 +35,15 @@ def is_own_error(stage: Stage) -> bool:
     error = stage.error
     if error is None or NO_VALID_HOST in error.message:
         return False
-    return error.kind in KINDS
+    return error.kind in KINDS and not is_token_rejected(stage)
+
+
+def is_token_rejected(stage: Stage) -> bool:
+    """Return whether a service rejected the token that Keystone had given: then no password is wrong."""
+    statuses = {call.service: call.status for call in stage.calls}
+    keystone = statuses.pop(IDENTITY, None)
+    was_given = keystone is None or keystone < HTTPStatus.BAD_REQUEST
+    return was_given and HTTPStatus.UNAUTHORIZED in statuses.values()
 
 
 def advice_for_own_error(case: Case) -> Advice | None:

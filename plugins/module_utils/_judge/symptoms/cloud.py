@@ -59,7 +59,9 @@ def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
         return failing_api(case, component, call)
     if call.status < HTTPStatus.BAD_REQUEST:
         return []
-    if has_logged_error(case, component):
+    if call.status == HTTPStatus.UNAUTHORIZED or has_logged_error(
+        case, component
+    ):
         return [refusing_api(case, component, call)]
     return []
 

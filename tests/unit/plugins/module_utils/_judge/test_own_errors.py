@@ -43,3 +43,23 @@ CALL = as_json.plain(Call("GET", "identity", "/v3", None, 1.0, 0.1, None, host="
 def test_the_command_that_shows_what_was_asked_for(record, command):
     verdict = as_json.verdict_on(record)
     assert (verdict["next"], verdict["component"], verdict["headline"]) == (command, None, None)
+
+
+def call(service, method, path, status):
+    return as_json.plain(Call(method, service, path, status, 1.0, 0.1, None))
+
+
+GIVEN, REFUSED = call("identity", "POST", "/v3/auth/tokens", 201), call("image", "GET", "/v2/images/probe", 401)
+
+
+def test_a_service_that_rejects_a_token_that_was_given_is_not_a_wrong_password():
+    verdict = as_json.verdict_on(failed("image", "unauthorized", calls=[REFUSED, GIVEN, REFUSED]))
+    assert verdict["next"] != "openstack token issue"
+    suspects = {other["component"] for other in verdict["alternatives"]} | {verdict["component"]}
+    assert {"glance-api"} <= suspects
+
+
+def test_a_token_that_is_no_longer_given_is_the_run_s_own():
+    denied = call("identity", "POST", "/v3/auth/tokens", 401)
+    verdict = as_json.verdict_on(failed("image", "unauthorized", calls=[REFUSED, denied]))
+    assert verdict["next"] == "openstack token issue"
