@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .._model.stores import Chassis, Interface, Switch
+from .._model.stores import Chassis, Interface
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import (
-    HOLDS,
     ChainDefinition,
     Found,
     LinkDefinition,
     applies_if,
-    broken,
     given,
     here,
     holds_if,
@@ -31,10 +29,10 @@ from .ovn_port import (
     SBCTL,
     SETTINGS,
     all_mapped,
+    all_patched,
     controller,
     is_current,
 )
-from .ovs_port import names_on
 from .ports import link_of_open_ports
 
 # The state of a session of BFD
@@ -129,26 +127,7 @@ def patched(cloud: Cloud) -> Found:
     switch = given(cloud.switch(gateway_host(cloud)))
     networks = given(given(cloud.databases).networks)
     applies_if(networks and cloud.routers)
-    bridges = switch.mappings
-    for bridge in [
-        bridges[network.physical]
-        for network in networks
-        if network.physical in bridges
-    ]:
-        if switch.bridge(bridge) is None:
-            return broken("none", bridge)
-        if not any(
-            is_patch(switch, name) for name in names_on(switch, bridge)
-        ):
-            return broken("no patch", bridge)
-    return HOLDS
-
-
-def is_patch(switch: Switch, name: str) -> bool:
-    return any(
-        one.name == name and one.kind == "patch" and not one.error
-        for one in switch.interfaces
-    )
+    return all_patched(switch, {network.physical for network in networks})
 
 
 def allows_ping(cloud: Cloud) -> Found:

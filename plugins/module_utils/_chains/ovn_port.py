@@ -33,7 +33,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ports import INTEGRATION, link_of_open_ports
+from .ports import INTEGRATION, link_of_open_ports, patched
 
 ACTIVE = "active"
 # Neutron binds a port to its host by one of these, or says that it could not.
@@ -234,12 +234,17 @@ def port_bound(cloud: Cloud) -> Found:
 
 def physical_network(cloud: Cloud) -> Found:
     """Check whether the host reaches the physical network that the port's network is on."""
+    mappings = own_chassis(cloud).mappings
+    return all_mapped(cloud, own_physical_networks(cloud), mappings)
+
+
+def own_physical_networks(cloud: Cloud) -> set[str]:
+    """Return the physical networks that the port's network is on."""
     network = given(cloud.network)
     networks = given(given(cloud.databases).networks)
-    mappings = own_chassis(cloud).mappings
     needed = {one.physical for one in networks if one.id == network.id}
     applies_if(needed)
-    return all_mapped(cloud, needed, mappings)
+    return needed
 
 
 def all_mapped(
@@ -418,6 +423,23 @@ def installed(cloud: Cloud) -> Found:
 def up(cloud: Cloud) -> Found:
     applies_if(given(cloud.interface(cloud.host)).by_ovn)
     return holds_if(given(cloud.logical_port).up)
+
+
+def connected(cloud: Cloud) -> Found:
+    """Check whether the port's bridge is connected with that of its physical network, as it is for ports in use."""
+    applies_if(given(cloud.interface(cloud.host)).by_ovn)
+    switch = given(cloud.switch(cloud.host))
+    return all_patched(switch, own_physical_networks(cloud))
+
+
+def all_patched(switch: Switch, needed: set[str]) -> Found:
+    """Return whether the bridge of each physical network, if it is mapped, is connected with that of the ports."""
+    integration = switch.settings.get("ovn-bridge", INTEGRATION)
+    for physical in sorted(needed.intersection(switch.mappings)):
+        found = patched(switch, switch.mappings[physical], integration)
+        if found.state is LinkState.BROKEN:
+            return found
+    return HOLDS
 
 
 def tunnels(cloud: Cloud) -> Found:
@@ -630,6 +652,13 @@ CHAIN = ChainDefinition(
             installed,
             here,
             "ovs-vsctl find Interface external_ids:iface-id={port}",
+        ),
+        LinkDefinition(
+            "ovn_connected",
+            "ovn-controller",
+            connected,
+            here,
+            "ovs-vsctl show",
         ),
         LinkDefinition(
             "ovn_dhcp_flow",

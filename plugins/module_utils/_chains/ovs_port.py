@@ -6,9 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
 
-from .._model.stores import Switch
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
@@ -25,7 +23,7 @@ from .definitions import (
     read,
 )
 from .ovn_port import plugged, port_bound
-from .ports import INTEGRATION, link_of_open_ports
+from .ports import INTEGRATION, link_of_open_ports, patched
 from .services import agent_on, is_alive
 
 AGENT = "neutron-l2-agent"
@@ -55,35 +53,7 @@ def has_patches(cloud: Cloud, host: str | None) -> Found:
     applies_if(cloud.is_on_physical_network)
     physical = given(given(cloud.network).physical)
     bridge = given((agent.physical or {}).get(physical))
-    if switch.bridge(bridge) is None:
-        return broken("none", bridge)
     return patched(switch, bridge)
-
-
-def patched(switch: Switch, bridge: str) -> Found:
-    """Return whether there is a patch from the integration bridge to another one, and back."""
-    patches = [
-        interface
-        for interface in switch.interfaces
-        if interface.kind == "patch"
-    ]
-    failed = [patch for patch in patches if patch.error]
-    if failed:
-        return broken(
-            f"{failed[0].name}: {failed[0].error}", bridge, owner="ovsdb"
-        )
-    ends = {(patch.name, patch.peer) for patch in patches}
-    pairs = product(names_on(switch, INTEGRATION), names_on(switch, bridge))
-    is_connected = any(
-        ends.issuperset([(inner, outer), (outer, inner)])
-        for inner, outer in pairs
-    )
-    return holds_if(is_connected, "none", bridge)
-
-
-def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:
-    found = switch.bridge(bridge)
-    return found.interfaces if found else ()
 
 
 def tagged(cloud: Cloud) -> Found:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
 from .cloud import Cloud
@@ -16,6 +17,7 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    holds_if,
 )
 from .services import agent_on
 
@@ -47,6 +49,30 @@ def open_ports(cloud: Cloud, host: str | None) -> Found:
         if cut is not None and bridge.name in used:
             return broken(cut.drops, subject=cut.name)
     return HOLDS
+
+
+def patched(
+    switch: Switch, bridge: str, integration: str = INTEGRATION
+) -> Found:
+    """Return whether there is a patch from the integration bridge to another one, and back."""
+    patches = [one for one in switch.interfaces if one.kind == "patch"]
+    failed = next((patch for patch in patches if patch.error), None)
+    if switch.bridge(bridge) is None:
+        return broken("none", bridge)
+    if failed is not None:
+        return broken(f"{failed.name}: {failed.error}", bridge, owner="ovsdb")
+    ends = {(patch.name, patch.peer) for patch in patches}
+    pairs = product(names_on(switch, integration), names_on(switch, bridge))
+    is_connected = any(
+        ends.issuperset([(inner, outer), (outer, inner)])
+        for inner, outer in pairs
+    )
+    return holds_if(is_connected, "none", bridge)
+
+
+def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:
+    found = switch.bridge(bridge)
+    return found.interfaces if found else ()
 
 
 def bridges_of(cloud: Cloud, host: str | None) -> set[str]:

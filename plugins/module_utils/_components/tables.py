@@ -23,6 +23,9 @@ from .component import (
 Entry = TypeVar("Entry", Component, Project)
 Thing = TypeVar("Thing")
 
+# In the name of a queue that each process has of its own, as oslo.messaging calls it
+FANOUT = "_fanout_"
+
 
 def owners(
     entries: Iterable[Entry], things_of: Callable[[Entry], Iterable[Thing]]
@@ -188,7 +191,7 @@ def consumer_of(queue: str) -> tuple[str, str | None] | None:
     Queues for answers and those that each process has of its own come and go with their process.
     """
     topic, _dot, host = queue.partition(".")
-    if topic not in TOPICS:
+    if topic not in TOPICS or FANOUT in host:
         return None
     # A back end of cinder-volume is named host@back end.
     return TOPICS[topic], host.partition("@")[0] or None

@@ -156,8 +156,13 @@ def listing(host: Host, kind: type[T], table: str) -> list[T]:
 
 
 def settings_of(host: Host) -> dict[str, str]:
+    """Return how ovn-controller is configured: what is set for its chassis goes before what is set for all."""
     found = listing(host, SettingsRow, "Open_vSwitch")[0].external_ids
-    return {name: found[name] for name in SETTINGS if name in found}
+    chassis = found.get("system-id")
+    for_all = {name: found[name] for name in SETTINGS if name in found}
+    for_chassis = {name: found.get(f"{name}-{chassis}") for name in SETTINGS}
+    overrides = {name: text for name, text in for_chassis.items() if text}
+    return {**for_all, **overrides}
 
 
 def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:

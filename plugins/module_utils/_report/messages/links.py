@@ -416,6 +416,10 @@ LINKS = {
         "a logical flow drops the guest's packets to the outside: {subject}, {found}",
         "a logical flow drops the packets to the outside ({subject})",
     ),
+    "ovn_connected": LinkText(
+        "the bridge of the physical network is connected",
+        "no patch between the integration bridge and {expected}",
+    ),
     "ovn_dhcp_flow": LinkText(
         "the flows let the guest's DHCP request pass",
         "a flow drops the guest's DHCP request: {subject}, {found}",

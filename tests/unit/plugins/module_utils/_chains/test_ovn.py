@@ -121,6 +121,11 @@ def without_mapping(record: Json) -> None:
     chassis(record)["mappings"] = ["other"]
 
 
+def mapped_to_no_bridge(record: Json) -> None:
+    databases(record)["networks"].append({"id": NETWORK, "physical": "public"})
+    switch(record)["settings"]["ovn-bridge-mappings"] = "public:br-provider"
+
+
 def with_uplink_that_drops(record: Json) -> None:
     next(one for one in switch(record)["interfaces"] if one["name"] == "eth1")["drops"] = "incoming packets"
 
@@ -205,6 +210,7 @@ BREAKS = {
         "ovn-controller",
         HERE,
     ),
+    "ovn_connected": (mapped_to_no_bridge, "ovn-controller", HERE),
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),

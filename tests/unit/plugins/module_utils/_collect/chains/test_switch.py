@@ -48,3 +48,16 @@ def test_the_state_of_a_session_between_two_gateways(replay, state):
 )
 def test_only_gateways_watch_each_other(options, watched):
     assert switch.is_gateway(options) is watched
+
+
+def test_what_is_set_for_a_chassis_goes_before_what_is_set_for_all(replay):
+    listed = printed(HOST, "list Open_vSwitch")
+    for_chassis = listed.replace(
+        '["ovn-bridge-mappings"', '["ovn-bridge-mappings-compute2","public:br-two"],["ovn-bridge-mappings"'
+    )
+    assert for_chassis != listed
+    mappings = [
+        switch.settings_of(replay(HOST, {"list Open_vSwitch": (0, text, "")}))["ovn-bridge-mappings"]
+        for text in (listed, for_chassis)
+    ]
+    assert mappings == ["public:br-ex", "public:br-two"]

@@ -176,6 +176,7 @@ def test_queue_of_a_service_that_nobody_empties_is_returned(read, name, ready, u
         ("compute.compute1", ("nova-compute", "compute1")),
         ("compute.c1.example.org", ("nova-compute", "c1.example.org")),
         ("cinder-volume.storage1@ceph", ("cinder-volume", "storage1")),
+        (f"cinder-volume.storage1@ceph_fanout_{'0a' * 16}", None),
         ("q-plugin", ("neutron-server", None)),
         ("dhcp_agent.network1", ("neutron-dhcp-agent", "network1")),
         ("amq.gen-x", None),
