@@ -41,9 +41,9 @@ def is_own_error(stage: Stage) -> bool:
 def is_token_rejected(stage: Stage) -> bool:
     """Return whether a service rejected the token that Keystone had given: then no password is wrong."""
     statuses = {call.service: call.status for call in stage.calls}
-    keystone = statuses.pop(IDENTITY, None)
-    was_given = keystone is None or keystone < HTTPStatus.BAD_REQUEST
-    return was_given and HTTPStatus.UNAUTHORIZED in statuses.values()
+    by_keystone = statuses.pop(IDENTITY, None)
+    rejected = HTTPStatus.UNAUTHORIZED
+    return by_keystone != rejected and rejected in statuses.values()
 
 
 def advice_for_own_error(case: Case) -> Advice | None:

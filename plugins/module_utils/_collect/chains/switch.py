@@ -159,10 +159,11 @@ def settings_of(host: Host) -> dict[str, str]:
     """Return how ovn-controller is configured: what is set for its chassis goes before what is set for all."""
     found = listing(host, SettingsRow, "Open_vSwitch")[0].external_ids
     chassis = found.get("system-id")
-    for_all = {name: found[name] for name in SETTINGS if name in found}
-    for_chassis = {name: found.get(f"{name}-{chassis}") for name in SETTINGS}
-    overrides = {name: text for name, text in for_chassis.items() if text}
-    return {**for_all, **overrides}
+    chosen = {
+        name: found.get(f"{name}-{chassis}", found.get(name))
+        for name in SETTINGS
+    }
+    return {name: text for name, text in chosen.items() if text is not None}
 
 
 def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:

@@ -133,9 +133,8 @@ def peers_at(
     component = owner or component_at(number)
     if component is None:
         return []
-    spoken = next(iter(entry_of(component).ports)).speaks
-    if number in PORTS:
-        spoken = PORTS[number][1].speaks
+    usual = component, entry_of(component).ports[0]
+    spoken = PORTS.get(number, usual)[1].speaks
     place = match.group("place").strip("[]")
     return [Peer(component, place, number, "tls" if encrypted else spoken)]
 
