@@ -55,7 +55,7 @@ def patched(
     switch: Switch, bridge: str, integration: str = INTEGRATION
 ) -> Found:
     """Return whether there is a patch from the integration bridge to another one, and back."""
-    patches = [one for one in switch.interfaces if one.kind == "patch"]
+    patches = list(filter(is_patch, switch.interfaces))
     failed = next((patch for patch in patches if patch.error), None)
     if switch.bridge(bridge) is None:
         return broken("none", bridge)
@@ -68,6 +68,10 @@ def patched(
         for inner, outer in pairs
     )
     return holds_if(is_connected, "none", bridge)
+
+
+def is_patch(interface: Interface) -> bool:
+    return interface.kind == "patch"
 
 
 def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from http import HTTPStatus
 
@@ -27,6 +28,10 @@ COMMANDS = {
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
 IDENTITY = "identity"
+# What a web service answers that has nothing at a path which the others have; else it names what it does not find.
+NO_ROUTE = re.compile(
+    r"(?:(?:404 )?Not Found:? )?The (?:resource could not be found|requested URL was not found)"
+)
 CERTIFICATES = "openssl s_client -connect {0} -showcerts < /dev/null"
 
 
@@ -35,15 +40,16 @@ def is_own_error(stage: Stage) -> bool:
     error = stage.error
     if error is None or NO_VALID_HOST in error.message:
         return False
-    return error.kind in KINDS and not is_token_rejected(stage)
+    return error.kind in KINDS and not (
+        is_token_rejected(stage) or NO_ROUTE.match(error.answer or "")
+    )
 
 
 def is_token_rejected(stage: Stage) -> bool:
     """Return whether a service rejected the token that Keystone had given: then no password is wrong."""
-    statuses = {call.service: call.status for call in stage.calls}
-    by_keystone = statuses.pop(IDENTITY, None)
+    last = {call.service: call.status for call in stage.calls}
     rejected = HTTPStatus.UNAUTHORIZED
-    return by_keystone != rejected and rejected in statuses.values()
+    return last.get(IDENTITY) != rejected and rejected in last.values()
 
 
 def advice_for_own_error(case: Case) -> Advice | None:

@@ -59,11 +59,15 @@ def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
         return failing_api(case, component, call)
     if call.status < HTTPStatus.BAD_REQUEST:
         return []
-    if call.status == HTTPStatus.UNAUTHORIZED or has_logged_error(
-        case, component
-    ):
+    if is_end_of_stage(case, call) or has_logged_error(case, component):
         return [refusing_api(case, component, call)]
     return []
+
+
+def is_end_of_stage(case: Case, call: Call) -> bool:
+    """Return whether the stage failed by the answer to a request, which was no mistake of the run if it is judged."""
+    error = case.stage.error
+    return error is not None and error.status == call.status
 
 
 def is_at_limit(case: Case, call: Call) -> bool:

@@ -63,3 +63,20 @@ def test_a_token_that_is_no_longer_given_is_the_run_s_own():
     denied = call("identity", "POST", "/v3/auth/tokens", 401)
     verdict = as_json.verdict_on(failed("image", "unauthorized", calls=[REFUSED, denied]))
     assert verdict["next"] == "openstack token issue"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_judged"),
+    [
+        ("The resource could not be found.", True),
+        ("404 Not Found The resource could not be found.", True),
+        ("Not Found The requested URL was not found on the server. If you", True),
+        ("Network 00000000-0000-4000-8000-000000000000 could not be found.", False),
+    ],
+)
+def test_an_api_without_a_path_that_the_others_have_is_judged(answer, is_judged):
+    record = failed("network", "not_found", calls=[call("network", "POST", "/v2.0/security-groups", 404)])
+    record["stages"][-1]["error"] |= {"answer": answer, "status": 404}
+    verdict = as_json.verdict_on(record)
+    suspects = {other["component"] for other in verdict["alternatives"]} | {verdict["component"]}
+    assert ("neutron-server" in suspects) is is_judged
