@@ -30,6 +30,7 @@ PROPERTIES = (
 # A stopped unit in one of these states was not meant to run here.
 NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
 NOT_HERE = ("not-found", "masked", "error", None)
+MASKED_FOR_NOW = "masked-runtime"
 WELL = "running"
 # It has ended because nothing needed it, and a socket starts it again.
 ON_DEMAND = "on demand"
@@ -164,7 +165,7 @@ def state_of(
     unit: Unit, states: Sequence[str], waits: bool = False
 ) -> str | None:
     """Return None for a unit that is not on this host, or not meant to run here. waits: a socket would start it."""
-    if unit.get("LoadState") in NOT_HERE:
+    if not is_here(unit):
         return None
     active = unit.get("ActiveState")
     if active == "inactive":
@@ -179,6 +180,12 @@ def state_of(
     if unit.get("FreezerState", "").startswith("frozen") or "T" in states:
         return "frozen"
     return WELL
+
+
+def is_here(unit: Unit) -> bool:
+    """Return whether a host has a unit. One that somebody has masked until the host starts again was meant to run."""
+    state = unit.get("UnitFileState")
+    return unit.get("LoadState") not in NOT_HERE or state == MASKED_FOR_NOW
 
 
 def state_of_inactive(unit: Unit, waits: bool) -> str | None:

@@ -164,6 +164,7 @@ STATES = [
     ),
     ({"LoadState": "not-found", "ActiveState": "inactive"}, None),
     ({"LoadState": "masked", "ActiveState": "inactive", "UnitFileState": "masked"}, None),
+    ({"LoadState": "masked", "ActiveState": "inactive", "UnitFileState": "masked-runtime"}, "stopped"),
     ({"LoadState": "masked", "ActiveState": "failed", "UnitFileState": "masked"}, None),
     ({"LoadState": "error", "ActiveState": "inactive"}, None),
     ({"ActiveState": "inactive", "UnitFileState": "disabled"}, None),
