@@ -241,7 +241,7 @@ def wrong_rows(site):
         f"{site.mysql} < {kept} && rm {kept} && {{ {kill}; }}",
     )
     yield Wrong("database-small-packets", LIMITS, packets, "database", controller)
-    # As after a host was made anew: the provider has the host's name, and the number of no compute node.
+    # As after a host was reinstalled: the provider has the host's name, and the uuid of no compute node.
     kept, table = "placement.kept_providers", "placement.resource_providers"
     provider = changed_rows(
         site,
@@ -331,7 +331,7 @@ def wrong_with_ovn(site):
         f"ovn-nbctl remove nb_global . options {option}",
     )
     yield Wrong("ovn-nb-drops-by-default", CONTENTS, drops, f"ovn-northd {NORTHBOUND}", controller)
-    # Two chassis may not have one address, so the host that was made anew with another name cannot come in.
+    # Two chassis may not have one address, so a host that was reinstalled under another name cannot register.
     stale = f"{compute}-old"
     address = f"address=$(ovn-sbctl --bare --columns=ip find encap chassis_name={compute} type=geneve)"
     taken = by(

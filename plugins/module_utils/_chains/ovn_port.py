@@ -202,7 +202,12 @@ def integration_bridge(cloud: Cloud) -> Found:
 
 
 def bridge_of_integration(switch: Switch) -> Bridge | None:
-    return switch.bridge(switch.settings.get("ovn-bridge", INTEGRATION))
+    return switch.bridge(integration_of(switch))
+
+
+def integration_of(switch: Switch) -> str:
+    """Return the name of the bridge into which ports are plugged."""
+    return switch.settings.get("ovn-bridge", INTEGRATION)
 
 
 def chassis_current(cloud: Cloud) -> Found:
@@ -434,9 +439,9 @@ def connected(cloud: Cloud) -> Found:
 
 def all_patched(switch: Switch, needed: set[str]) -> Found:
     """Return whether the bridge of each physical network, if it is mapped, is connected with that of the ports."""
-    integration = switch.settings.get("ovn-bridge", INTEGRATION)
     for physical in sorted(needed.intersection(switch.mappings)):
-        found = patched(switch, switch.mappings[physical], integration)
+        bridge = switch.mappings[physical]
+        found = patched(switch, bridge, integration_of(switch))
         if found.state is LinkState.BROKEN:
             return found
     return HOLDS
