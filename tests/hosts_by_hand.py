@@ -209,7 +209,7 @@ class Cloud:
 
 def has_room(inventories: Json, name: str, amount: str) -> bool:
     data, wanted = inventories.get(name), int(amount)
-    if data is None or data["max_unit"] < wanted:
+    if data is None or not data["min_unit"] <= wanted <= data["max_unit"] or wanted % data["step_size"]:
         return False
     return bool(data["used"] + wanted <= int((data["total"] - data["reserved"]) * data["allocation_ratio"]))
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from .._model.capacity import (
@@ -63,6 +63,8 @@ LASTING = (
     Shortage.TRAIT_FORBIDDEN,
     Shortage.CLASS_MISSING,
     Shortage.MAX_UNIT,
+    Shortage.MIN_UNIT,
+    Shortage.STEP_SIZE,
     Shortage.OUTSIDE_AGGREGATE,
     Shortage.NO_ROOM,
     Shortage.EXCLUDED_BY,
@@ -72,6 +74,12 @@ LASTING = (
     Shortage.NO_SERVICE,
 )
 TOO_SMALL = (Shortage.MAX_UNIT, Shortage.NO_ROOM)
+# The bound of an inventory that is meant
+UNITS: dict[Shortage, Callable[[Inventory], int]] = {
+    Shortage.MAX_UNIT: lambda inventory: inventory.max_unit,
+    Shortage.MIN_UNIT: lambda inventory: inventory.min_unit,
+    Shortage.STEP_SIZE: lambda inventory: inventory.step_size,
+}
 # The reason for which the constraint that was left out stands
 BY_CONSTRAINT: dict[Constraint | None, Shortage] = {
     Constraint.REQUIRED: Shortage.TRAIT_MISSING,
@@ -162,7 +170,8 @@ def by_filters(
         capacity=last.start,
         detail=listed(named),
     )
-    return replace(explanation, answer=Answer.SHORT, reason=reason)
+    # Placement offers hosts, and what it would offer otherwise has nothing to do with it.
+    return replace(explanation, answer=Answer.SHORT, reason=reason, relaxed=())
 
 
 def listed(names: Iterable[str]) -> str | None:
@@ -504,22 +513,34 @@ def inventories_of(
 def class_reasons(
     name: str, amount: int, providers: Iterable[Provider]
 ) -> Iterator[Reason]:
-    """Yield why no resource provider gives an amount of a resource class; the one with most of it counts."""
+    """Yield why no resource provider gives an amount of a resource class: that of the one that is closest to it."""
     found = inventories_of(name, providers)
     if not found:
         yield Reason(Shortage.CLASS_MISSING, name, asked=amount)
         return
     inventory, provider = max(
-        found, key=lambda pair: (pair[0].free, pair[0].max_unit)
+        found,
+        key=lambda pair: (
+            unit_kept(amount, pair[0]) is None,
+            pair[0].free,
+            pair[0].max_unit,
+        ),
     )
-    if inventory.max_unit < amount:
-        yield replace(
-            no_room(name, amount, inventory, provider),
-            code=Shortage.MAX_UNIT,
-            capacity=inventory.max_unit,
-        )
+    short = no_room(name, amount, inventory, provider)
+    kept = unit_kept(amount, inventory)
+    if kept is not None:
+        yield replace(short, code=kept, capacity=UNITS[kept](inventory))
     elif inventory.free < amount:
-        yield no_room(name, amount, inventory, provider)
+        yield short
+
+
+def unit_kept(amount: int, inventory: Inventory) -> Shortage | None:
+    """Return why an inventory gives no instance an amount, however much of it is free."""
+    if amount > inventory.max_unit:
+        return Shortage.MAX_UNIT
+    if amount < inventory.min_unit:
+        return Shortage.MIN_UNIT
+    return Shortage.STEP_SIZE if amount % inventory.step_size else None
 
 
 def no_room(

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from .._collect.api import refused
@@ -91,26 +91,15 @@ def unmet(case: Case) -> Explanation | None:
 def explained(case: Case, error: Failure) -> Explanation | None:
     """Return what is known of a request that the cloud did not satisfy; None if the stage failed at something else."""
     sought = refused.sought_in(error)
+    if sought is None:
+        return None
     capacity = capacity_of(case)
     if sought == Sought.HOST:
         return explain(capacity, filters_of(case))
     if sought == Sought.BACKEND:
         return explain_volume(capacity, case.record.known_agents)
-    if sought == Sought.QUOTA:
-        return Explanation(
-            Sought.QUOTA,
-            Answer.SHORT,
-            reason=with_numbers(refused.quota_in(error), capacity),
-        )
-    if sought == Sought.SEGMENT:
-        return Explanation(
-            Sought.SEGMENT, Answer.SHORT, reason=Reason(Shortage.SEGMENTS)
-        )
-    if sought == Sought.ADDRESS:
-        return Explanation(
-            Sought.ADDRESS, Answer.SHORT, reason=addresses(capacity)
-        )
-    return None
+    reason = REFUSED[sought](error, capacity)
+    return Explanation(sought, Answer.SHORT, reason=reason)
 
 
 def capacity_of(case: Case) -> Capacity:
@@ -305,3 +294,14 @@ def addresses(capacity: Capacity) -> Reason:
         free=max(0, use.total - use.used),
         capacity=use.total,
     )
+
+
+# Why the cloud refused what needs no host and no back end
+REFUSED: dict[Sought, Callable[[Failure, Capacity], Reason]] = {
+    Sought.IMAGE: lambda error, _capacity: refused.image_in(error),
+    Sought.QUOTA: lambda error, capacity: with_numbers(
+        refused.quota_in(error), capacity
+    ),
+    Sought.SEGMENT: lambda _error, _capacity: Reason(Shortage.SEGMENTS),
+    Sought.ADDRESS: lambda _error, capacity: addresses(capacity),
+}

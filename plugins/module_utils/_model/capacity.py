@@ -86,7 +86,8 @@ class Requested:
 class Inventory:
     """What a resource provider has of a resource class.
 
-    allocation_ratio: by how much it may be promised more than once. max_unit: the most that one instance may have.
+    allocation_ratio: by how much it may be promised more than once. max_unit, min_unit: the most and
+    the least that one instance may have. step_size: what the amount for an instance is a multiple of.
     leftover: how much of what is used belongs to consumers that are no servers of the host; None if that was not read.
     """
 
@@ -96,6 +97,8 @@ class Inventory:
     max_unit: int
     used: int
     leftover: Optional[int] = omitted()
+    min_unit: int = omitted(1)
+    step_size: int = omitted(1)
 
     @property
     def capacity(self) -> int:

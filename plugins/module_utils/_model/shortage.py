@@ -29,6 +29,8 @@ class Shortage(Word):
     OUTSIDE_AGGREGATE = "outside_aggregate"
     CLASS_MISSING = "class_missing"
     MAX_UNIT = "max_unit"
+    MIN_UNIT = "min_unit"
+    STEP_SIZE = "step_size"
     NO_ROOM = "no_room"
     # Placement does not offer it unless this constraint is left out.
     EXCLUDED_BY = "excluded_by"
@@ -49,6 +51,7 @@ class Shortage(Word):
     HOST_UNKNOWN = "host_unknown"
     ZONE_UNKNOWN = "zone_unknown"
     ZONE_UNAVAILABLE = "zone_unavailable"
+    IMAGE = "image"
     QUOTA = "quota"
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
@@ -154,6 +157,7 @@ class Sought(Word):
     BACKEND = "backend"
     ADDRESS = "address"
     SEGMENT = "segment"
+    IMAGE = "image"
     QUOTA = "quota"
     TRAFFIC = "traffic"
 

@@ -219,6 +219,8 @@ class InventoryAnswer:
     reserved: int = 0
     allocation_ratio: float = 1.0
     max_unit: int = 2147483647
+    min_unit: int = 1
+    step_size: int = 1
 
 
 @dataclass(frozen=True)

@@ -697,6 +697,8 @@ def inventory_of(data: Any, used: int) -> Inventory:
         reserved=answer.reserved,
         allocation_ratio=answer.allocation_ratio,
         max_unit=answer.max_unit,
+        min_unit=answer.min_unit,
+        step_size=answer.step_size,
         used=used,
     )
 

@@ -21,6 +21,10 @@ WORDS = {
     Sought.SEGMENT: re.compile(
         r"No tenant network is available for allocation"
     ),
+    # That a host cannot convert an image, or finds no data of it, is no matter of what the image is.
+    Sought.IMAGE: re.compile(
+        r"Image (?P<id>\S+) is unacceptable: (?!Unable to convert|Image has no|No image loc)(?P<reason>[^\n]{1,200})"
+    ),
     Sought.BACKEND: re.compile(
         r"No valid back-?end|No weighed back-?ends available|Could not find any available weighted back-?end"
     ),
@@ -86,6 +90,16 @@ def network_in(error: Failure) -> str | None:
     """Return the id of the network that the words of the cloud name."""
     named = OF_NETWORK.search(words_in(error))
     return named["id"] if named else None
+
+
+def image_in(error: Failure) -> Reason:
+    """Return the image that Nova or Cinder do not accept, and their reason."""
+    found = WORDS[Sought.IMAGE].search(error.answer or error.message)
+    if found is None:
+        return Reason(Shortage.IMAGE)
+    return Reason(
+        Shortage.IMAGE, found["id"], detail=found["reason"].rstrip(" .")
+    )
 
 
 def quota_in(error: Failure) -> Reason:

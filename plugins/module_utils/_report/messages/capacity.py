@@ -29,6 +29,7 @@ NOTHING = {
     Sought.BACKEND: "No back end fits",
     Sought.ADDRESS: "No address is free",
     Sought.SEGMENT: "No network can be created",
+    Sought.IMAGE: "The image is not accepted",
     Sought.QUOTA: "Quota exceeded",
     Sought.TRAFFIC: "The guest is cut off",
 }
@@ -281,6 +282,14 @@ SINGULAR: dict[Shortage, Clause] = {
         f"gives an instance at most {amount(reason.subject, reason.capacity)}",
         f"has {too_little(reason.subject)}",
     ),
+    Shortage.MIN_UNIT: lambda reason: (
+        f"gives an instance no less than {amount(reason.subject, reason.capacity)}",
+        f"gives no less {of_class(reason.subject)}",
+    ),
+    Shortage.STEP_SIZE: lambda reason: (
+        f"gives {of_class(reason.subject)} in steps of {reason.capacity} only",
+        f"gives {of_class(reason.subject)} in steps",
+    ),
     Shortage.NO_ROOM: has_too_little("has"),
     Shortage.EXCLUDED_BY: lambda reason: (
         f"is excluded by {reason.subject}",
@@ -342,6 +351,14 @@ PLURAL: dict[Shortage, Clause] = {
         f"give an instance less than {amount(reason.subject, reason.asked)}",
         f"have {too_little(reason.subject)}",
     ),
+    Shortage.MIN_UNIT: lambda reason: (
+        f"give an instance more than {amount(reason.subject, reason.asked)}",
+        f"give no less {of_class(reason.subject)}",
+    ),
+    Shortage.STEP_SIZE: lambda reason: (
+        f"give {of_class(reason.subject)} in steps only",
+        f"give {of_class(reason.subject)} in steps",
+    ),
     Shortage.NO_ROOM: has_too_little("have"),
     Shortage.EXCLUDED_BY: lambda reason: (
         f"are excluded by {reason.subject}",
@@ -370,6 +387,8 @@ SHORT: dict[Shortage, str] = {
     Shortage.OUTSIDE_AGGREGATE: "outside the aggregate",
     Shortage.CLASS_MISSING: "without the resource",
     Shortage.MAX_UNIT: "too small",
+    Shortage.MIN_UNIT: "giving no less",
+    Shortage.STEP_SIZE: "giving it in steps",
     Shortage.NO_ROOM: "full",
     Shortage.EXCLUDED_BY: "excluded",
     Shortage.NOT_OFFERED: "excluded",
@@ -478,6 +497,24 @@ def max_unit(reason: Reason, explanation: Explanation, hosts: str) -> Forms:
         f"{flavor_of(explanation)} {asks}",
         f"the flavor {asks}",
         "the flavor needs more than a compute host gives to an instance",
+    )
+
+
+def in_other_units(
+    reason: Reason, explanation: Explanation, hosts: str
+) -> Forms:
+    """Return that an amount is too little for one instance, or between two steps, at what hosts give."""
+    verb = "gives" if hosts == reason.host else "give"
+    bound = f"no less than {reason.capacity}"
+    if reason.code == Shortage.STEP_SIZE:
+        bound = f"it in steps of {reason.capacity} only"
+    asks = (
+        f"needs {amount(reason.subject, reason.asked)}; {hosts} {verb} {bound}"
+    )
+    return (
+        f"{flavor_of(explanation)} {asks}",
+        f"the flavor {asks}",
+        f"compute hosts give another amount of {of_class(reason.subject)}",
     )
 
 
@@ -668,6 +705,8 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.OUTSIDE_AGGREGATE: outside_aggregate,
     Shortage.CLASS_MISSING: class_missing,
     Shortage.MAX_UNIT: max_unit,
+    Shortage.MIN_UNIT: in_other_units,
+    Shortage.STEP_SIZE: in_other_units,
     Shortage.NO_ROOM: no_room,
     Shortage.NO_SERVICE: left_behind,
     Shortage.FEWER: fewer,
@@ -679,6 +718,9 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.HOST_UNKNOWN: host_unknown,
     Shortage.NO_HOSTS: no_hosts,
     Shortage.UNMET: unmet,
+    Shortage.IMAGE: lambda reason, _explanation, _hosts: (
+        reason.detail or "",
+    ),
     Shortage.QUOTA: quota,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
@@ -714,7 +756,7 @@ def host_line(host: HostReasons) -> str:
     """Return all that keeps a request off a host."""
     if host.reasons:
         return f"{host.host} {', '.join(map(reason_line, host.reasons))}"
-    return f"{host.host} {'fits' if host.is_known else 'was not read'}"
+    return f"{host.host} {'has what is asked for' if host.is_known else 'was not read'}"
 
 
 def reason_line(reason: Reason) -> str:

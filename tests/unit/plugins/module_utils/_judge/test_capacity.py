@@ -130,6 +130,21 @@ REASONS = {
         Shortage.MAX_UNIT,
         'No host fits: flavor "huge" needs 64 VCPUs; no compute host gives an instance more than 8',
     ),
+    "less than one instance may have": (
+        Cloud(hosts(2, inventories=usual(VCPU=inventory(8, min_unit=2)))),
+        Shortage.MIN_UNIT,
+        'No host fits: flavor "small" needs 1 VCPU; both compute hosts give no less than 2',
+    ),
+    "between two steps": (
+        Cloud([host(inventories=usual(MEMORY_MB=inventory(8192, step_size=1000)))]),
+        Shortage.STEP_SIZE,
+        'No host fits: flavor "small" needs 1024 MB of memory; compute1 gives it in steps of 1000 only',
+    ),
+    "less than one gives, and another one is full": (
+        Cloud([host(inventories=usual(VCPU=inventory(8, min_unit=2))), host("compute2", inventories=FULL)]),
+        None,
+        "No host fits: compute1 gives an instance no less than 2 VCPUs, compute2 has 0 of 8 VCPUs free",
+    ),
     "too little memory free": (
         Cloud(of_memory(512, 2048, 1024), flavor=BIG),
         Shortage.NO_ROOM,

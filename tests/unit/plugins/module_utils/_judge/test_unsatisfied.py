@@ -88,6 +88,11 @@ REQUESTS = {
         "No host fits: both compute hosts are disabled (maintenance)",
         "openstack compute service list --service nova-compute --long",
     ),
+    "an image": (
+        {"message": "Build of instance x aborted: Image 1d is unacceptable: Image not in a supported format"},
+        "The image is not accepted: Image not in a supported format",
+        "openstack image show 1d",
+    ),
     "another host than that of the server": (
         {
             "message": NO_HOST,

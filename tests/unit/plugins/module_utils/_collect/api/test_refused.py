@@ -10,6 +10,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.api 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import Sought
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure
 
+UNACCEPTABLE = "Image 1d is unacceptable"
+
 
 def failure(answer, kind="build_failed"):
     return Failure(kind, "it failed", None, answer, None, None, "")
@@ -24,12 +26,24 @@ def failure(answer, kind="build_failed"):
         ("No more IP addresses available on network y.", Sought.ADDRESS),
         ("schedule allocate volume:Could not find any available weighted backend.", Sought.BACKEND),
         ("No valid backend was found. No weighed backends available", Sought.BACKEND),
+        (f"Build of instance x aborted: {UNACCEPTABLE}: Image not in a supported format", Sought.IMAGE),
+        # Its store has lost it, or the host could not work on it.
+        (f"Build of instance x aborted: {UNACCEPTABLE}: Image has no associated data", None),
+        (f"{UNACCEPTABLE}: No image locations are accessible", None),
+        (f"{UNACCEPTABLE}: Unable to convert image to raw: No space left on device", None),
         ("Exceeded maximum number of retries. Exhausted all hosts available for retrying build failures", None),
         (None, None),
     ],
 )
 def test_what_was_not_found_is_known_by_the_words_of_the_service(answer, sought):
     assert module.sought_in(failure(answer)) == sought
+
+
+def test_the_image_that_is_not_accepted_and_why():
+    refused = module.image_in(
+        failure(f"Build of instance x aborted: {UNACCEPTABLE}: fmt=qcow2 backed by: /etc/passwd.")
+    )
+    assert (refused.subject, refused.detail) == ("1d", "fmt=qcow2 backed by: /etc/passwd")
 
 
 @pytest.mark.parametrize(
