@@ -220,20 +220,21 @@ def problem(flow: dict[str, Any]) -> str | None:
 
 def problems(flow: dict[str, Any]) -> Iterator[str]:
     yield from wrong_values("", flow, FLOW)
-    phases = flow.get("phases") or {}
-    for name, phase in phases.items():
+    for name, phase in given(flow, "phases", {}).items():
         place = f"the phase {shown(name)}: "
         yield from wrong_values(place, phase, PHASE)
-    parts = flow.get("parts") or ()
-    for number, part in enumerate(parts, 1):
+    for number, part in enumerate(given(flow, "parts"), 1):
         yield from wrong_values(f"part {number}: ", part, PART)
-    others = flow.get("others") or ()
-    for number, rule in enumerate(others, 1):
+    for number, rule in enumerate(given(flow, "others"), 1):
         place = f"rule {number} of others: "
         yield from wrong_values(place, rule, OTHER)
-    steps = flow.get("steps") or ()
-    for number, step in enumerate(steps, 1):
+    for number, step in enumerate(given(flow, "steps"), 1):
         yield from problems_of_step(number, step)
+
+
+def given(flow: dict[str, Any], name: str, nothing: Any = ()) -> Any:
+    """Return what a flow has under a name, which may be there without a value."""
+    return flow.get(name) or nothing
 
 
 def problems_of_step(number: int, step: Any) -> Iterator[str]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from .._model.comparison import (
@@ -21,7 +22,15 @@ from .._model.comparison import (
     VersionChange,
 )
 from .._model.host import Check
-from .._model.inventory import FinishedRun, Inventory, StepOfRun, Tools
+from .._model.inventory import (
+    Chosen,
+    FinishedRun,
+    Inventory,
+    KnownHost,
+    ServiceApi,
+    StepOfRun,
+    Tools,
+)
 from .._model.sweep import PreflightCheck
 from .._model.words import (
     CheckStatus,
@@ -36,6 +45,8 @@ from .results import FinishedResult
 
 K = TypeVar("K")
 V = TypeVar("V")
+# What something is, and which version or choice of it
+Named = tuple[str, "str | None"]
 # A run before and a run now, by the name of their target
 Pairs = Mapping[str, tuple[FinishedRun, FinishedRun]]
 
@@ -298,25 +309,31 @@ def version_changes(
 
 def versions_in(known: Inventory) -> dict[str, str]:
     """Return each version, each thing that the runs used, and the parts of each host, by what it is."""
-    values: list[tuple[str, str | None]] = []
-    for api in known.services:
-        version = api.max_microversion or api.version
-        values.append((f"API of {api.service}", version))
-    for tools in known.tools:
-        values += programs_of(tools)
-    for chosen in known.chosen:
-        kind = chosen.kind.replace("_", " ")
-        values.append((kind, chosen.name))
-    for host in known.hosts:
-        parts = ", ".join(host.parts) or "none"
-        values.append((f"parts of {host.host}", parts))
+    values = [
+        *map(version_of_api, known.services),
+        *chain.from_iterable(map(programs_of, known.tools)),
+        *map(chosen_thing, known.chosen),
+        *map(parts_of_host, known.hosts),
+    ]
     groups = grouped((what, value) for what, value in values if value)
     return {
         what: ", ".join(dict.fromkeys(texts)) for what, texts in groups.items()
     }
 
 
-def programs_of(tools: Tools) -> list[tuple[str, str | None]]:
+def version_of_api(api: ServiceApi) -> Named:
+    return f"API of {api.service}", api.max_microversion or api.version
+
+
+def chosen_thing(chosen: Chosen) -> Named:
+    return chosen.kind.replace("_", " "), chosen.name
+
+
+def parts_of_host(host: KnownHost) -> Named:
+    return f"parts of {host.host}", ", ".join(host.parts) or "none"
+
+
+def programs_of(tools: Tools) -> list[Named]:
     return [
         ("stackproof.provision", tools.collection),
         ("ansible-core", tools.ansible_core),

@@ -153,10 +153,15 @@ def osds_of(host: Host, user: str) -> dict[str, bool]:
     }
 
 
+def absent(info: object) -> bool | None:
+    """Return that an image does not exist; None if Ceph did not say so."""
+    return None if info is None else False
+
+
 def image_of(host: Host, user: str, pool: str, name: str) -> Image:
     info = host.attempt(f"the image {pool}/{name}", info_of, user, pool, name)
     if info is None or info is NO_IMAGE:
-        return Image(pool, name, exists=None if info is None else False)
+        return Image(pool, name, exists=absent(info))
     return ExistingImage(
         pool,
         name,
@@ -185,9 +190,7 @@ def origin_of(host: Host, user: str, pool: str, name: str) -> OriginImage:
     """Return whether an image of Glance is there, and its snapshots, which disks are cloned from."""
     info = host.attempt(f"the origin {pool}/{name}", info_of, user, pool, name)
     if info is None or info is NO_IMAGE:
-        return OriginImage(
-            pool, name, exists=None if info is None else False, snapshots=()
-        )
+        return OriginImage(pool, name, exists=absent(info), snapshots=())
     snapshots = host.attempt(
         f"the origin {pool}/{name}", snapshots_of, user, pool, name
     )

@@ -96,15 +96,17 @@ def events(run: Context, _reads: JsonObject) -> list[Event]:
 
 
 def from_facts(facts: Mapping[str, Any], reading: Reading) -> Iterable[Event]:
-    domain = facts.get("domain") or {}
-    yield from from_domain(domain, reading)
+    yield from from_domain(known(facts, "domain"), reading)
     for name, events_of in OF_PORTS.items():
-        ports = facts.get(name) or {}
-        for port, fact in ports.items():
+        for port, fact in known(facts, name).items():
             if fact:
                 yield from events_of(port, fact, reading)
-    ceph = facts.get("ceph") or {}
-    yield from from_ceph(ceph, reading)
+    yield from from_ceph(known(facts, "ceph"), reading)
+
+
+def known(facts: Mapping[str, Any], name: str) -> JsonObject:
+    """Return what a host has shown of something; nothing if it was not read."""
+    return facts.get(name) or {}
 
 
 def from_domain(domain: JsonObject, reading: Reading) -> Iterable[Event]:
