@@ -180,7 +180,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._collect.api.
     Instance,
     of_instance,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.advice import (
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.advice_for_request import (
     advice_for_request,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.capacity import (

@@ -32,7 +32,7 @@ PROJECTS = (
                 carries=("DHCP",),
                 commands=Commands(
                     state="ip -details link show; ovs-vsctl show",
-                    overview="ping between the hosts' addresses of the tunnels; ovs-vsctl show",
+                    overview="ovs-vsctl show; ip -statistics link show",
                 ),
             ),
         ),

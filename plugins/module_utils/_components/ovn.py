@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .component import Component, Port, Project
+from .component import Commands, Component, Port, Project
 
 PROJECTS = (
     Project(
@@ -20,6 +20,12 @@ PROJECTS = (
                 mentioned_as=("northbound", "OVN_Northbound", "nb_idl"),
                 ports=(Port(6641, "ovsdb"),),
                 url_options=("ovn_nb_connection",),
+                commands=Commands(
+                    state=(
+                        "ovn-nbctl get NB_Global . options; "
+                        "ovn-nbctl --type=port-group acl-list neutron_pg_drop"
+                    )
+                ),
             ),
             Component(
                 "ovn-sb-db",
@@ -28,6 +34,7 @@ PROJECTS = (
                 mentioned_as=("southbound", "OVN_Southbound", "sb_idl"),
                 ports=(Port(6642, "ovsdb"),),
                 url_options=("ovn_sb_connection",),
+                commands=Commands(state="ovn-sbctl show"),
             ),
             Component(
                 "ovn-northd",
@@ -44,6 +51,12 @@ PROJECTS = (
                 stages=("metadata",),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 programs=("ovn-controller",),
+                commands=Commands(
+                    state=(
+                        "ovn-appctl -t ovn-controller connection-status; "
+                        "ovs-vsctl get open . external-ids"
+                    )
+                ),
             ),
         ),
     ),

@@ -105,6 +105,11 @@ def entry_of(name: str | None) -> Component:
     return BY_NAME.get(name or "") or Component(name or "")
 
 
+def answering_as(service: str | None) -> str | None:
+    """Return the component that answers as a service of the catalog."""
+    return None if service is None else APIS.get(service)
+
+
 def component_at(port: int) -> str | None:
     """Return the component that listens on a port."""
     return PORTS[port][0] if port in PORTS else None
@@ -122,12 +127,14 @@ def dependents_of(name: str) -> set[str]:
     return set(names_of(lambda component: name in component.depends_on))
 
 
-def project_of(name: str) -> str:
-    """Return the project of a component, by the name of its folders."""
+def project_of(name: str | None) -> str:
+    """Return the project of a component, by the name of its folders; no name has none."""
+    if name is None:
+        return ""
     return PROJECT_OF.get(name, name.partition("-")[0])
 
 
-def project_entry_of(name: str) -> Project:
+def project_entry_of(name: str | None) -> Project:
     """Return what is known of the project of a component."""
     project = project_of(name)
     return PROJECTS_BY_NAME.get(project) or Project(project)

@@ -21,10 +21,10 @@ from .._model.flow import FollowedFlow
 from .._model.host import Host
 from .._model.how import How
 from .._model.service import Service
-from .._model.shortage import Explanation, Shortage, Sought
-from .._model.shortage import Reason as ShortageReason
+from .._model.shortage import Sought
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import CheckStatus, HostStatus, Level
+from .advice_for_request import COMPUTES
 from .case import Case
 from .evidence import (
     SETTINGS,
@@ -47,6 +47,8 @@ COMMANDS = {
     Code.MTU_SMALLER: "ip -statistics link show {path}",
     Code.MTU_TOO_SMALL: "ip -statistics link show {path}",
 }
+# What a component shows itself, where something else has reported it
+BY_COMPONENT = (Code.BACK_END_DOWN, Code.COMMAND_HANGS)
 EXPIRY = (Code.CERTIFICATE_EXPIRED, Code.CERTIFICATE_EXPIRING)
 CERTIFICATE_IN_FILE = "openssl x509 -noout -dates -in {path}"
 KERNEL: dict[How | None, str] = {
@@ -79,64 +81,8 @@ SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemc
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
-# What shows why a request cannot be satisfied
-OF_SERVICES = (
-    Shortage.DISABLED,
-    Shortage.FORCED_DOWN,
-    Shortage.NO_SERVICE,
-    Shortage.HOST_UNKNOWN,
-)
-# What no host has is to be seen in the flavor alone.
-OF_FLAVOR = (
-    Shortage.TRAIT_MISSING,
-    Shortage.TRAIT_FORBIDDEN,
-    Shortage.MAX_UNIT,
-    Shortage.CLASS_MISSING,
-    Shortage.INSUFFICIENT,
-)
-OF_ZONES = (Shortage.ZONE_UNKNOWN, Shortage.ZONE_UNAVAILABLE)
-OF_ROOM = (
-    Shortage.CLASS_MISSING,
-    Shortage.MAX_UNIT,
-    Shortage.EXCLUDED_BY,
-    Shortage.NOT_OFFERED,
-    Shortage.FEWER,
-    Shortage.UNMET,
-)
-BY_SHORTAGE = {
-    Shortage.UNMAPPED: "nova-manage cell_v2 discover_hosts --verbose",
-    Shortage.PROVIDER_DOUBLED: "openstack resource provider list",
-    Shortage.PROVIDER_CONFLICT: "openstack resource provider list --name {subject}",
-    Shortage.PROVIDER_RENAMED: "openstack resource provider show {provider}",
-    Shortage.TRAIT_MISSING: "openstack --os-placement-api-version 1.29 resource provider list --required {subject}",
-    Shortage.TRAIT_FORBIDDEN: "openstack --os-placement-api-version 1.29 resource provider list --required {subject}",
-    Shortage.OUTSIDE_AGGREGATE: "openstack aggregate list --long",
-    Shortage.NO_ROOM: "openstack resource provider inventory list {provider}",
-    Shortage.QUOTA: "openstack quota show --usage",
-    Shortage.SEGMENTS: "openstack network list --long",
-    Shortage.NETWORK_DISABLED: "openstack network show {subject}",
-    Shortage.PORT_DISABLED: "openstack port show {subject}",
-    Shortage.DENIED: "openstack port show {subject}; openstack security group rule list --egress",
-    Shortage.ADDRESSES: "openstack ip availability list",
-    Shortage.UNSUPPORTED: "virsh domcapabilities",
-    Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",
-    Shortage.BACKEND_MISSING: "openstack volume backend pool list --long",
-    Shortage.POOLS_FULL: "openstack volume backend pool list --long",
-}
-
-# What shows hosts that are disabled or not heard of, cells that are, and what each filter has left
-COMPUTES = "openstack compute service list --service nova-compute --long"
+# What shows cells that are disabled, and what each filter has left
 CELLS = "nova-manage cell_v2 list_cells; journalctl --grep 'Filter.* returned|allocation candidates' --since -15min"
-# The component on whose host the command about what is missing is run, where it is not one of the API
-RUN_ON = {
-    Shortage.UNMAPPED: "nova-conductor",
-    Shortage.SEGMENTS: "neutron-server",
-}
-# What bounds the networks of projects: their types, and how many there are of each
-SEGMENT_RANGES = (
-    "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "
-    "/etc/neutron /etc/kolla/neutron-server"
-)
 
 
 def advice_for(
@@ -210,7 +156,13 @@ def next_thing(
     if does_not_run(first):
         return state_of(first, case)
     # What speaks for a suspect is no proof: its state and its log say more than that.
-    return access(case) or by_words(first, case) or state_of(first, case)
+    return access(case) or advice_for_suspect(first, case)
+
+
+def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
+    """Return what shows whether it is a suspect that is not named."""
+    advice = by_words(suspect, case) or state_of(suspect, case)
+    return advice and in_container(advice, case.record.hosts)
 
 
 def is_without_host(case: Case) -> bool:
@@ -228,99 +180,6 @@ def does_not_run(cause: Cause) -> bool:
     return any(
         symptom.code == Code.UNIT_NOT_RUNNING and cause.shows(symptom)
         for symptom in cause.symptoms
-    )
-
-
-def advice_for_request(
-    explanation: Explanation, case: Case | None = None
-) -> Advice | None:
-    """Return the command that shows why a request cannot be satisfied. case: what is known of the hosts."""
-    reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
-    reason = next(filter(None, reasons), None)
-    if reason is None:
-        return None
-    where = place_of(reason, case)
-    if reason.code == Shortage.SEGMENTS and where:
-        return command(SEGMENT_RANGES, where)
-    return command(command_by_shortage(reason, explanation), where)
-
-
-def place_of(reason: ShortageReason, case: Case | None) -> str | None:
-    """Return the host to run the command about what is missing on, if it is not one of the API."""
-    if reason.code == Shortage.UNSUPPORTED:
-        return reason.host
-    if case is None:
-        return None
-    return case.host_of(RUN_ON.get(reason.code))
-
-
-def command_by_shortage(
-    reason: ShortageReason, explanation: Explanation
-) -> str | None:
-    if (
-        reason.code in OF_FLAVOR
-        and explanation.flavor
-        and not explanation.of_image
-    ):
-        return f"openstack flavor show {shlex.quote(explanation.flavor)}"
-    if reason.code in OF_SERVICES:
-        return COMPUTES
-    if reason.code in OF_ROOM:
-        return candidates_command(explanation)
-    if reason.code == Shortage.FILTERED:
-        return filter_command(reason, explanation)
-    if reason.code in OF_ZONES:
-        return zones_command(explanation)
-    return command_with_subject(reason)
-
-
-def zones_command(explanation: Explanation) -> str:
-    service = "compute"
-    if explanation.sought == Sought.BACKEND:
-        service = "volume"
-    return f"openstack availability zone list --{service}"
-
-
-def command_with_subject(reason: ShortageReason) -> str | None:
-    """Return the command about what is missing, with its name."""
-    text = text_by_shortage(reason)
-    return text and text.format(
-        provider=reason.provider, subject=shlex.quote(reason.subject or "")
-    )
-
-
-def text_by_shortage(reason: ShortageReason) -> str | None:
-    """Return the command about what is missing, with a place for its name."""
-    if reason.code == Shortage.NO_ROOM and reason.leftover:
-        return "openstack resource provider show --allocations {provider}; nova-manage placement audit --verbose"
-    if reason.code == Shortage.ADDRESSES and reason.subject:
-        return "openstack ip availability show {subject}"
-    return BY_SHORTAGE.get(reason.code)
-
-
-def filter_command(
-    reason: ShortageReason, explanation: Explanation
-) -> str | None:
-    """Return the command that shows what a filter goes by."""
-    if (reason.subject or "").startswith("ServerGroup"):
-        return "openstack server group list --long"
-    return (
-        f"openstack flavor show {shlex.quote(explanation.flavor)}"
-        if explanation.flavor
-        else None
-    )
-
-
-def candidates_command(explanation: Explanation) -> str:
-    """Return the question to Placement that the scheduler asks, as far as it is about amounts."""
-    options = [
-        f"--resource {name}={amount}" for name, amount in explanation.resources
-    ]
-    return " ".join(
-        [
-            "openstack --os-placement-api-version 1.29 allocation candidate list",
-            *options,
-        ]
     )
 
 
@@ -357,9 +216,24 @@ def by_way(symptom: Symptom, case: Case) -> Advice:
 def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
     shown = command(link.command, link.reader)
+    if shown and is_about_removed(shown, case):
+        shown = with_kept(shown, cause, case)
     if shown is None or cause.host in (None, link.reader):
         return shown
     return replace(shown, then=state_of(cause, case))
+
+
+def is_about_removed(shown: Advice, case: Case) -> bool:
+    """Return whether a command needs something that the run has removed."""
+    return any(name in (shown.command or "") for name in case.removed)
+
+
+def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice:
+    """Return the state of the cause, and what shows more where the run leaves what it has created."""
+    kept = Advice(Reason.KEEP, then=shown)
+    state = command(commands_of(cause.component).state, cause.host)
+    looked = state or state_of(cause, case)
+    return replace(looked, then=kept) if looked else kept
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -398,8 +272,9 @@ def content_of(path: str) -> str:
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
+    overview = commands_of(cause.component).overview
     return of_unit(cause, case) or command(
-        commands_of(cause.component).overview
+        overview, cause.host or case.instance_host
     )
 
 
@@ -414,8 +289,8 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return by_way(symptom, case)
     if symptom.is_denied:
         return by_rejection(symptom, cause, case)
-    if symptom.kind == Kind.REPORT or symptom.code == Code.BACK_END_DOWN:
-        return by_component(symptom)
+    if symptom.kind == Kind.REPORT or symptom.code in BY_COMPONENT:
+        return by_component(symptom, cause)
     return by_place(symptom, case)
 
 
@@ -424,7 +299,7 @@ def is_wrong_endpoint(symptom: Symptom) -> bool:
     return symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG
 
 
-def by_component(symptom: Symptom) -> Advice | None:
+def by_component(symptom: Symptom, cause: Cause) -> Advice | None:
     """Return the command by which a component shows what it has reported."""
     if symptom.path is not None and symptom.setting is not None:
         shown = option_command(symptom.path, symptom.setting)
@@ -434,7 +309,9 @@ def by_component(symptom: Symptom) -> Advice | None:
         How.DENIED: commands.rights,
         How.FULL: commands.limits,
     }
-    return command(texts.get(symptom.how) or commands.state, symptom.host)
+    return command(
+        texts.get(symptom.how) or commands.state, symptom.host or cause.host
+    )
 
 
 def by_place(symptom: Symptom, case: Case) -> Advice | None:
@@ -574,9 +451,9 @@ def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:
     """Return the logs that services would have to write besides, by the levels of the evidence that they gave."""
     if not flows:
         return None
-    levels: set[Level | None] = set()
-    for step in chain.from_iterable(flow.steps for flow in flows):
-        levels.update(item.level for item in step.evidence)
+    steps = chain.from_iterable(flow.steps for flow in flows)
+    shown = chain.from_iterable(step.evidence for step in steps)
+    levels = {item.level for item in shown}
     if Level.MESSAGING in levels:
         return None
     if Level.DEBUG in levels:

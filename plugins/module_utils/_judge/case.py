@@ -71,6 +71,17 @@ class Case:
         return max(seconds, 0.0)
 
     @cached_property
+    def removed(self) -> frozenset[str]:
+        """Return what commands would name of the run that is no longer there: ids, and the addresses of ports."""
+        record = self.record
+        if not record.is_removed:
+            return frozenset()
+        ids = {item.id for item in record.resources if item.created}
+        for port in record.ports:
+            ids.update((port.id, port.mac))
+        return frozenset(ids)
+
+    @cached_property
     def instance_host(self) -> str | None:
         """Return the host of the instance, which may still be on its way there."""
         return places.host_of(self.record)
@@ -195,7 +206,7 @@ class Case:
         return frozenset(filter(None, map(APIS.get, details.catalog)))
 
     def units(
-        self, component: str, host: str | None = None
+        self, component: str | None, host: str | None = None
     ) -> list[tuple[str, Service]]:
         """Return (host, service) of a component, on one host or on all; those that do not run come first."""
         found = [
@@ -207,7 +218,7 @@ class Case:
 
     def host_of(self, component: str | None) -> str | None:
         """Return the host of a component, the first one if there are several."""
-        hosts = [host for host, _service in self.units(component or "")]
+        hosts = [host for host, _service in self.units(component)]
         return next(iter(hosts), None)
 
     def places_from(self, host: str) -> dict[str, str]:

@@ -25,9 +25,15 @@ from .._model.verdict import Connection, Place
 from .._model.words import StageStatus
 from .._record.masking import CUT
 from . import dependencies, evidence, model, symptoms, unsatisfied, used
-from .advice import advice_for, advice_for_request
+from .advice import advice_for, advice_for_suspect
+from .advice_for_request import advice_for_request
 from .case import Case
-from .own_errors import advice_for_own_error, is_own_error
+from .own_errors import (
+    advice_for_own_error,
+    is_own_error,
+    is_refusal,
+    refused_by,
+)
 from .path import own_arrow, path_of
 from .symptoms import logs
 from .weights import MOST_CERTAIN, WEIGHTS, Weights, rounded
@@ -52,9 +58,26 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
             unsatisfied=explanation, last_seen=case.last_seen, advice=advice
         )
     if is_own_error(stage):
-        return Finding(advice=advice_for_own_error(case))
+        return by_own_error(case)
     if logs.is_out_of_room(case):
         return None
+    return by_fault(case)
+
+
+def by_own_error(case: Case) -> Finding:
+    """Return what shows what the run asked for as whom, or who refuses that since it was given other settings."""
+    own = Finding(advice=advice_for_own_error(case))
+    if not is_refusal(case.stage):
+        return own
+    found = by_fault(case)
+    if found.change is None or found.cause is None:
+        return own
+    refusing = refused_by(case, found.cause.symptoms)
+    return found if found.cause.component in refusing else own
+
+
+def by_fault(case: Case) -> Finding:
+    """Return who broke the run, as far as that is known."""
     found = symptoms.of_case(case)
     causes = model.causes(case, used.by_run(found, case))
     general = general_finding(causes, case)
@@ -78,14 +101,16 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]
-    shown = tuple(suspects[: weights.suspects])
+    shown = suspects[: weights.suspects]
     if cause is not None:
         others = suspects[1 : 1 + weights.alternatives]
         cause, shown = with_doubt(cause, others, weights)
     return Finding(
         cause=cause,
         restart=restart,
-        suspects=shown,
+        suspects=tuple(
+            replace(one, advice=advice_for_suspect(one, case)) for one in shown
+        ),
         step=step_of(first, case),
         pause_s=case.pause_s,
         last_seen=case.last_seen,
@@ -232,7 +257,7 @@ def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:
 
 def with_doubt(
     cause: Cause, others: Iterable[Cause], weights: Weights
-) -> tuple[Cause, tuple[Cause, ...]]:
+) -> tuple[Cause, list[Cause]]:
     """Return a cause with the probability that such ones were right in fact, and others with what that leaves them."""
     known = min(cause.confidence, MOST_CERTAIN)
     tempered: float = (known / (1 - known)) ** (1 / weights.doubt)
@@ -240,10 +265,10 @@ def with_doubt(
     left = 1 - confidence
     more = left / (1 - known)
     # The other end of a connection is a part of what is known of the cause.
-    doubted = tuple(
+    doubted = [
         replace(other, confidence=rounded(min(left, other.confidence * more)))
         for other in others
-    )
+    ]
     return replace(cause, confidence=confidence), doubted
 
 
@@ -305,8 +330,6 @@ def is_needed(component: str, step: Step) -> bool:
 def connection_of(cause: Cause) -> Connection | None:
     """Return the connection that is cut, if the cause is one end of it."""
     for symptom in evidence.cut_connections(cause)[:1]:
-        how = None if symptom.how is None else symptom.how.value
-        return Connection(
-            Place(*symptom.place), Place(*symptom.peer_place), how
-        )
+        ends = Place(*symptom.place), Place(*symptom.peer_place)
+        return Connection(*ends, symptom.how)
     return None

@@ -78,8 +78,7 @@ def edges_of(
     peer = symptom.peer_place
     if symptom.peer == cause.component:
         peer = cause.place
-    how = None if symptom.how is None else symptom.how.value
-    yield start, peer, how
+    yield start, peer, symptom.how
     if start != cause.place and cause.component in depends_on(peer[0]):
         yield from path_to(cause, peer)
 

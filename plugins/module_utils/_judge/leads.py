@@ -10,7 +10,11 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from .._components.tables import depends_on, project_entry_of
+from .._components.tables import (
+    component_at,
+    depends_on,
+    project_entry_of,
+)
 from .._model.finding import Advice, Reason
 from .._model.how import How
 from .._model.symptom import Symptom
@@ -43,6 +47,10 @@ PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
 # What shows the room that is left at a path, and who may get to it
 ROOM, ACCESS = "df -h {path}; df -i {path}", "namei --long {path}"
+# Where a port is set that is not the usual one of any component
+SET_TO = (
+    "grep -rnsw {port} /etc --include=*.conf --include=*.cnf --include=*.ini"
+)
 # The log of a unit of systemd, and that of a container by its engine
 UNIT_LOG = "journalctl --unit {0} --since -15min"
 CONTAINER_LOG = "{0.engine} logs --tail 50 {0.container}"
@@ -81,6 +89,22 @@ LEADS = (
         re.compile(r"Table '(?P<base>[\w$-]+)\.[\w$-]+' doesn't exist"),
         "mysql --execute {tables}",
         at=DATABASE,
+    ),
+    Lead(
+        re.compile(
+            "server has gone away|Lost connection to MySQL|max_allowed_packet|Too many connections|wait_timeout"
+        ),
+        'mysql --execute "SHOW VARIABLES WHERE Variable_name IN '
+        "('max_allowed_packet', 'max_connections', 'wait_timeout', 'net_read_timeout'); "
+        "SHOW GLOBAL STATUS WHERE Variable_name IN "
+        "('Aborted_clients', 'Aborted_connects', 'Threads_connected', 'Max_used_connections')\"",
+        at=DATABASE,
+    ),
+    Lead(
+        re.compile(
+            r"Image (?P<image>[0-9a-f-]{36}) (?:is unacceptable|could not be found)"
+        ),
+        of_api="openstack image show {image}",
     ),
     Lead(
         re.compile("PortBindingFailed|binding_failed"),
@@ -151,7 +175,11 @@ LEADS = (
 
 
 def command(text: str | None, host: str | None = None) -> Advice | None:
-    return Advice(Reason.SHOW_STATE, text, host) if text else None
+    """Return the advice to run a command on a host; a client of the API runs where its credentials are."""
+    if not text:
+        return None
+    is_of_api = text.startswith("openstack ")
+    return Advice(Reason.SHOW_STATE, text, None if is_of_api else host)
 
 
 def lead(symptom: Symptom, case: Case) -> Advice | None:
@@ -172,14 +200,17 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     text = filled(given.command, match, symptom)
     if given.at is not None:
         own = (
-            version_of_schema(symptom, case) if given.at == DATABASE else None
+            version_of_schema(symptom, case)
+            if match.groupdict().get("base")
+            else None
         )
         return Advice(
             Reason.SHOW_STATE, text, case.host_of(given.at), then=own
         )
     log = log_of(given.server, case)
     if not text:
-        return Advice(Reason.SHOW_STATE, given.of_api, then=log)
+        of_api = filled(given.of_api or "", match, symptom)
+        return Advice(Reason.SHOW_STATE, of_api, then=log)
     shown = Advice(Reason.SHOW_STATE, text, symptom.host, then=log)
     if given.of_api is None:
         return shown
@@ -188,23 +219,27 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
 
 def filled(text: str, match: re.Match[str], symptom: Symptom) -> str:
     """Return a command with what an error names, and the folders with the settings of its component."""
-    component = symptom.component or ""
-    folders = project_entry_of(component).configuration
     named = match.groupdict()
     statement = f"SHOW TABLES IN `{named.get('base')}`"
     return text.format(
-        configuration=" ".join([*folders, f"/etc/kolla/{component}"]),
+        configuration=folders_of(symptom.component),
         tables=shlex.quote(statement),
         **{name: shlex.quote(word) for name, word in named.items()},
     )
 
 
+def folders_of(component: str | None) -> str:
+    """Return the folders in which a component has its settings, also where it is deployed in containers."""
+    folders = project_entry_of(component).configuration
+    return " ".join([*folders, f"/etc/kolla/{component}"])
+
+
 def version_of_schema(symptom: Symptom, case: Case) -> Advice | None:
     """Return the command that shows which tables a component expects, run in its container if it has one."""
-    version = project_entry_of(symptom.component or "").schema_version
+    version = project_entry_of(symptom.component).schema_version
     if version is None:
         return None
-    for _host, service in case.units(symptom.component or "", symptom.host):
+    for _host, service in case.units(symptom.component, symptom.host):
         if service.container:
             inside = f"{service.engine} exec {service.container} "
             version = inside + version.replace("; ", f"; {inside}")
@@ -214,7 +249,7 @@ def version_of_schema(symptom: Symptom, case: Case) -> Advice | None:
 
 def log_of(server: str | None, case: Case) -> Advice | None:
     """Return the command that shows the log of a service."""
-    for host, service in case.units(server or "")[:1]:
+    for host, service in case.units(server)[:1]:
         text = UNIT_LOG.format(service.unit)
         if service.container:
             text = CONTAINER_LOG.format(service)
@@ -232,6 +267,9 @@ def way_in(symptom: Symptom, case: Case) -> Advice | None:
 def way(here: str | None, place: str, port: int, case: Case) -> Advice:
     """Return the command that tries a connection, and the one that shows who listens at its other end."""
     attempt = f"nc -v -z -w 3 {shlex.quote(place)} {port}"
+    if component_at(port) is None:
+        # No component listens there by default: somebody has set it.
+        attempt = f"{attempt}; {SET_TO.format(port=port)}"
     rules = FIREWALL.format(port=port)
     listening = LISTENING.format(port=port)
     there = case.host_at(place)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from http import HTTPStatus
 
+from .._components.tables import answering_as
 from .._model.details import BootDetails, VolumeDetails
 from .._model.finding import Advice, Reason
 from .._model.stage import Stage
+from .._model.symptom import Symptom
 from .._model.words import StageName
 from .case import Case
 from .symptoms.cloud import NO_VALID_HOST
@@ -28,6 +31,8 @@ COMMANDS = {
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
 IDENTITY = "identity"
+REFUSALS = ("unauthorized", "forbidden")
+REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 # What a web service answers that has nothing at a path which the others have; else it names what it does not find.
 NO_ROUTE = re.compile(
     r"(?:(?:404 )?Not Found:? )?The (?:resource could not be found|requested URL was not found)"
@@ -50,6 +55,20 @@ def is_token_rejected(stage: Stage) -> bool:
     last = {call.service: call.status for call in stage.calls}
     rejected = HTTPStatus.UNAUTHORIZED
     return last.get(IDENTITY) != rejected and rejected in last.values()
+
+
+def is_refusal(stage: Stage) -> bool:
+    """Return whether the cloud did not know who asked, or forbade it."""
+    return stage.error is not None and stage.error.kind in REFUSALS
+
+
+def refused_by(case: Case, symptoms: Iterable[Symptom]) -> set[str]:
+    """Return the components that refused a request of the failed stage: its APIs, and those that they asked."""
+    refusing = {symptom.peer for symptom in symptoms if symptom.is_denied}
+    for call in case.stage.calls:
+        if call.status in REFUSED:
+            refusing.add(answering_as(call.service))
+    return set(filter(None, refusing))
 
 
 def advice_for_own_error(case: Case) -> Advice | None:

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from .._components.tables import depends_on, is_beside_instance
 from .._model.finding import Suspect
@@ -58,6 +58,10 @@ class Shares(dict[Node, float]):
 
     def give_node(self, node: Node, share: float) -> None:
         self[node] = max(self.get(node, 0.0), share)
+
+    def give_all(self, shares_of: Mapping[Node, float]) -> None:
+        for node, share in shares_of.items():
+            self.give_node(node, share)
 
     def give_dependencies(
         self, component: str | None, host: str | None, share: float
@@ -120,22 +124,12 @@ def share_silence(symptom: Symptom, world: World, given: Shares) -> None:
 
 
 def share_step(symptom: Symptom, world: World, given: Shares) -> None:
+    """Share that a step did not happen: its owner did not do it, or waited for who explains that."""
     weights = world.weights
-    # What is broken in a chain explains what did not happen behind it, and so does an error with which the run ended.
-    for component, host in world.breaks:
-        given.give(component, host, 1.0)
-    ended = [
-        halt
-        for halt in world.halts
-        if symptom.component not in (halt.component, halt.peer)
-    ]
-    for halt in ended:
-        for node, share in shares(halt, world).items():
-            given.give_node(node, share)
+    behind = behind_step(symptom, world)
+    given.give_all(behind)
     given.give_owner(
-        symptom.component,
-        symptom.host,
-        weights.victim if world.breaks or ended else 1.0,
+        symptom.component, symptom.host, weights.victim if behind else 1.0
     )
     given.give_dependencies(
         symptom.component, symptom.host, weights.behind_step
@@ -143,6 +137,26 @@ def share_step(symptom: Symptom, world: World, given: Shares) -> None:
     given.give(symptom.peer, symptom.peer_host, weights.step_target)
     for carrier in symptom.carriers:
         given.give(carrier, None, weights.step_carrier)
+
+
+def behind_step(symptom: Symptom, world: World) -> Shares:
+    """Return who explains that a step did not happen.
+
+    What is broken in a chain explains what did not happen behind it, and so does an error with which the run ended; or
+    else what the owner of the step depends on, if that shows itself that it does not work.
+    """
+    found = Shares(world)
+    for component, host in world.breaks:
+        found.give(component, host, 1.0)
+    for halt in world.halts:
+        if symptom.component not in (halt.component, halt.peer):
+            found.give_all(shares(halt, world))
+    if not found:
+        for component in world.unwell.intersection(
+            depends_on(symptom.component)
+        ):
+            found.give(component, None, 1.0)
+    return found
 
 
 def share_reach(symptom: Symptom, world: World, given: Shares) -> None:

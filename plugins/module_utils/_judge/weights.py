@@ -185,6 +185,8 @@ class Weights:
     warned_s: float = 2.0
     # A change of configuration this long ago counts half of one of this moment.
     change_half_s: float = 300.0
+    # Files that are written within this time are those of one deployment.
+    changed_together_s: float = 60.0
     # A change is mentioned beside what it did, if it counts at least this part of one of this moment.
     fresh_change: float = 0.25
     # Connection pools keep a connection for an hour at most by their usual settings (as connection_recycle_time of

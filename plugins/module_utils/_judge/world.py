@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,14 +23,16 @@ from .._components.tables import (
 from .._model.chain import LinkState
 from .._model.finding import Suspect
 from .._model.how import How
-from .._model.symptom import Kind, Symptom
+from .._model.symptom import Code, Kind, Symptom
 from .._record.sole import sole
 from .case import Case
-from .evidence import is_cut_off
-from .weights import Parts
+from .evidence import is_cut_off, is_recent_change
+from .weights import Parts, Weights
 
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
+# How a peer fails that gives no answer
+UNANSWERED = (How.REFUSED, How.UNREACHABLE, How.SILENT, *ENDED)
 # With this begin the exceptions of the HTTP client of all services.
 HTTP_CLIENT = "keystoneauth1."
 
@@ -71,24 +74,40 @@ class World:
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
         self.exonerated = exonerated(case) - halted
         self.unwell = {
-            symptom.component for symptom in symptoms if is_unwell(symptom)
+            symptom.component for symptom in filter(is_unwell, symptoms)
         }
-        self.connections = {
-            self.connection_of(one)
-            for one in symptoms
-            if is_cut(one) and self.askers_of(one)
+        self.changed = changed_just_now(symptoms, case.weights)
+        self.failing = failing_several(symptoms)
+        self.broken_off = {
+            symptom.component
+            for symptom in of_kind(Kind.ANSWER, symptoms)
+            if symptom.how in ENDED
         }
+        self.connections = set(
+            map(self.connection_of, filter(self.is_way, symptoms))
+        )
         # The peers, connections and restarts at which each node failed, with how much of it they explain
         self.failed_at: dict[Node, Peers] = {}
         for symptom in filter(self.is_failure, symptoms):
             self.note_failure(symptom)
 
+    def is_way(self, symptom: Symptom) -> bool:
+        """Return whether the way from one host to a peer may be wrong, of those who ask there."""
+        if symptom.is_denied and self.is_peer_changed(symptom):
+            return False
+        return is_cut(symptom) and bool(self.askers_of(symptom))
+
     def is_failure(self, symptom: Symptom) -> bool:
-        """Return whether the run failed at a peer. At one that says itself that it is unwell, all that fail count."""
+        """Return whether the run failed at a peer. At one that is unwell, or fails several projects, all count.
+
+        So do those of who broke off the run's own request: it cannot log the id of that any more.
+        """
         if symptom.kind == Kind.REACH:
             return True
         return symptom.kind == Kind.FAILED_AT and (
-            symptom.own or symptom.peer in self.unwell
+            symptom.own
+            or symptom.peer in self.unwell | self.failing
+            or symptom.component in self.broken_off
         )
 
     def note_failure(self, symptom: Symptom) -> None:
@@ -160,15 +179,26 @@ class World:
         """Return how much of a rejection the peer explains, and how much who was rejected: by what others get.
 
         Compute hosts accept each other without credentials, so either may be the cause. Who is forbidden something was
-        recognized: the rules of the peer are as likely wrong as the rights of the caller.
+        recognized: the rules of the peer are as likely wrong as the rights of the caller. A peer that was given other
+        settings just now, and not its caller, has lost the accounts of others.
         """
         if is_of_other_host(symptom) or is_forbidden(symptom):
             return self.weights.parts[How.DENIED]
+        if self.is_peer_changed(symptom):
+            return self.weights.rejected_all
         callers = self.rejected.get(symptom.peer or "", set())
         return (
             self.weights.rejected_all
             if len(callers) > 1
             else self.weights.rejected_alone
+        )
+
+    def is_peer_changed(self, symptom: Symptom) -> bool:
+        """Return whether the settings of a peer were changed just now, and not those of who has asked it."""
+        peers = self.nodes_of(symptom.peer, host_of_peer(symptom))
+        askers = self.askers_of(symptom)
+        return not self.changed.isdisjoint(peers) and self.changed.isdisjoint(
+            askers
         )
 
     def shared_by(self, symptom: Symptom) -> list[str]:
@@ -264,7 +294,7 @@ def running_for(symptoms: Sequence[Symptom]) -> Mapping[Node, float]:
 
 def called_by(component: str | None) -> list[str]:
     """Return the components that one calls, over the queue or otherwise."""
-    over_queue = answering_calls_of(project_of(component or ""))
+    over_queue = answering_calls_of(project_of(component))
     return [
         name
         for name in dict.fromkeys([*depends_on(component), *over_queue])
@@ -304,9 +334,30 @@ def needs(component: str | None) -> set[str]:
 
 def is_unwell(symptom: Symptom) -> bool:
     """Return whether a component shows itself that it cannot do its work."""
-    return symptom.kind == Kind.STATE or (
-        symptom.kind == Kind.REPORT and symptom.how == How.ALARM
-    )
+    if symptom.kind == Kind.STATE or symptom.code is Code.COMMAND_HANGS:
+        return True
+    return symptom.kind == Kind.REPORT and symptom.how == How.ALARM
+
+
+def changed_just_now(
+    symptoms: Sequence[Symptom], weights: Weights
+) -> set[Node]:
+    return {
+        Node(*change.place)
+        for change in symptoms
+        if is_recent_change(change, weights)
+    }
+
+
+def failing_several(symptoms: Sequence[Symptom]) -> set[str]:
+    """Return the peers that have failed components of more than one project, and not by an answer."""
+    failed = {
+        (symptom.peer or "", project_of(symptom.component))
+        for symptom in of_kind(Kind.FAILED_AT, symptoms)
+        if symptom.how in UNANSWERED
+    }
+    projects = Counter(peer for peer, _project in failed)
+    return {peer for peer, number in projects.items() if number > 1}
 
 
 def is_cut(symptom: Symptom) -> bool:
@@ -315,7 +366,8 @@ def is_cut(symptom: Symptom) -> bool:
         return True
     if not symptom.is_denied or symptom.component == symptom.peer:
         return False
-    if is_of_other_host(symptom):
+    # Who is forbidden something has been let in.
+    if is_of_other_host(symptom) or is_forbidden(symptom):
         return False
     return symptom.own and symptom.certain
 

@@ -31,6 +31,7 @@ class Cause:
 
     score: how much speaks for it, as a logarithm of odds. symptoms: those that it explains, the weightiest first.
     between: the symptom that shows the connection to another suspect, with which it is named together.
+    advice: what to do if it is this one, of a suspect that is not named.
     """
 
     suspect: Suspect
@@ -40,6 +41,7 @@ class Cause:
     symptoms: tuple[Symptom, ...] = ()
     confidence: float = 0.0
     between: Optional[Symptom] = None
+    advice: Optional[Advice] = None
 
     @property
     def place(self) -> tuple[str, Optional[str]]:
@@ -78,6 +80,7 @@ class Reason(Word):
 
     SHOW_STATE = "show_state"
     RUN_AGAIN = "run_again"
+    KEEP = "keep"
     ALLOW_MORE_TIME = "allow_more_time"
     GIVE_INVENTORY = "give_inventory"
     GIVE_ADMIN_CLOUD = "give_admin_cloud"

@@ -407,6 +407,11 @@ class Record:
         return self.instance.networks if self.instance else ()
 
     @property
+    def is_removed(self) -> bool:
+        """Return whether the run has removed all that it created."""
+        return all((self.created, not self.kept, not self.leftovers))
+
+    @property
     def resources(self) -> tuple[Resource, ...]:
         """Return what the stages have made or chosen."""
         return tuple(

@@ -62,7 +62,7 @@ class QuoteSource:
 class Alternative:
     """Another possible cause, with its evidence.
 
-    weight: how much evidence there is; only the order of weights says something.
+    weight: how much evidence there is; only the order of weights says something. next: what to do if it is this one.
     """
 
     component: Text
@@ -70,6 +70,7 @@ class Alternative:
     weight: Positive
     evidence: tuple[Text, ...]
     confidence: Share
+    next: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,8 @@ SHORTEST_PATH = 2
 OTHERS = 3
 # A suspect of less probability than this is not shown.
 UNLIKELY = 0.05
+# What to do about one is shown from this probability on.
+WORTH_A_LOOK = 0.1
 
 
 def suspect_in_words(suspect: Alternative) -> str:
@@ -72,6 +74,7 @@ def parts(record: Record) -> list[Part]:
         *each("known bug", map(bug_in_words, record.known_bugs)),
         ("next", verdict.next),
         ("then", verdict.then),
+        *each("or", others_to_look_at(verdict)),
     ]
     return [(name, text) for name, text in lines if text]
 
@@ -148,6 +151,16 @@ def others_in_words(verdict: Verdict) -> list[str]:
         if is_likely(suspect.confidence)
     ]
     return list(map(with_reason, likely[:OTHERS]))
+
+
+def others_to_look_at(verdict: Verdict) -> list[str]:
+    """Return what to do if it is one of the other suspects instead."""
+    return [
+        f"if it is {place_of(suspect.component, suspect.host)}, {suspect.next}"
+        for suspect in verdict.alternatives[:OTHERS]
+        if suspect.confidence >= WORTH_A_LOOK
+        and suspect.next not in (None, verdict.next)
+    ]
 
 
 def with_reason(suspect: Alternative) -> str:

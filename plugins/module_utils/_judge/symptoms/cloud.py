@@ -9,7 +9,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from ..._collect.logs.error_text import how_of, mentioned_in
-from ..._components.tables import APIS, project_of, writer_of
+from ..._components.tables import answering_as, project_of, writer_of
 from ..._model.host import Reach
 from ..._model.how import How
 from ..._model.record import Agent
@@ -44,7 +44,7 @@ def answers(case: Case) -> list[Symptom]:
     }
     symptoms: list[Symptom] = []
     for service, call in last.items():
-        component = APIS.get(service or "")
+        component = answering_as(service)
         if component is not None:
             symptoms += of_last_call(case, component, call)
     return symptoms

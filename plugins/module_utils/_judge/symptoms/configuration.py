@@ -75,7 +75,8 @@ def owned_changes(case: Case) -> list[Change]:
 
 
 def is_together(one: Change, other: Change, case: Case) -> bool:
-    return abs(other.file.ago_s - one.file.ago_s) <= case.weights.change_half_s
+    apart_s = abs(other.file.ago_s - one.file.ago_s)
+    return apart_s <= case.weights.changed_together_s
 
 
 def differences(case: Case) -> list[Symptom]:

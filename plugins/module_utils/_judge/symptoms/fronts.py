@@ -129,7 +129,7 @@ def of_back_end(case: Case, host: Host, found: BackEnd) -> Symptom:
         host=host.host,
         how=How.REFUSED,
         peer=component_at(found.port) if found.port else None,
-        peer_host=case.addresses.get(found.address or ""),
+        peer_host=case.host_at(found.address),
         # Without any server the run's own requests fail.
         own=is_alone,
         share=1.0 if is_alone else case.weights.one_back_end,

@@ -120,9 +120,7 @@ def of_certificate(
     )
     is_over = certificate.expires <= finished
     place = (
-        host.host
-        if certificate.path
-        else case.addresses.get(certificate.address or "")
+        host.host if certificate.path else case.host_at(certificate.address)
     )
     return Symptom(
         Code.CERTIFICATE_EXPIRED if is_over else Code.CERTIFICATE_EXPIRING,

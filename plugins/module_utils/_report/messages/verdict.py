@@ -112,6 +112,7 @@ def alternative(suspect: Cause) -> Alternative:
         max(suspect.score, 0),
         reasons,
         suspect.confidence,
+        advice(suspect.advice),
     )
 
 

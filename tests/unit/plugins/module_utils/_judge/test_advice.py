@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice, advice_for_request
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Advice, Reason, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.flow import Evidence
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
@@ -21,6 +22,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.shorta
     Sought,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import Reason as ShortageReason
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
@@ -36,6 +38,7 @@ def with_units(name, *units):
 
 
 HOST = as_json.host("a")
+LEFT = {"kind": "network", "id": "1d", "name": "n", "reason": "it is there"}
 SUSPECTS = [cause("ceph-osd", None), cause("vm-instance", None)]
 
 
@@ -93,7 +96,7 @@ RESTARTED = cause("ceph-mon", "h", suspect=Suspect.RESTART)
     [
         (SUSPECT_MON, None, None, Advice(Reason.SHOW_STATE, MON)),
         (SUSPECT_MON, None, 2.0, Advice(Reason.SHOW_STATE, MON)),
-        (cause("ceph-mon", "h", suspect=Suspect.CONNECTION), None, None, Advice(Reason.SHOW_STATE, MON)),
+        (cause("ceph-mon", "h", suspect=Suspect.CONNECTION), None, None, Advice(Reason.SHOW_STATE, MON, "h")),
         (None, RESTARTED, None, Advice(Reason.RUN_AGAIN)),
         (None, RESTARTED, 2.0, Advice(Reason.RUN_AGAIN)),
         (None, None, 2.0, Advice(Reason.ALLOW_MORE_TIME)),
@@ -119,7 +122,7 @@ def test_likeliest_suspect_is_checked_where_no_more_access_would_help(suspects, 
     [
         ("ceph-mon", "ceph status"),
         ("ceph-osd", "ceph osd tree"),
-        ("data network", "ping between"),
+        ("data network", "ovs-vsctl show"),
         ("vm-instance", "stackproof_keep"),
         ("somebody", None),
     ],
@@ -136,13 +139,61 @@ def test_a_unit_is_looked_at_on_the_host_of_the_cause(host, looked_at):
     assert command == f"on {looked_at}: systemctl status x.service; journalctl --unit x.service --since -15min"
 
 
+def asked_for(sought, *reason, case=None, flavor=None):
+    """What to do about a request that cannot be satisfied."""
+    explanation = Explanation(sought, Answer.SHORT, reason=ShortageReason(*reason), flavor=flavor)
+    return in_words(advice_for_request.advice_for_request(explanation, case))
+
+
+def with_service_on_b(component):
+    service = {"component": component, "unit": "x.service", "state": "running"}
+    return case_of([as_json.host("a"), as_json.host("b", facts={"services": [service]})])
+
+
 def test_what_bounds_networks_is_looked_up_where_neutron_reads_it():
-    explanation = Explanation(Sought.SEGMENT, Answer.SHORT, reason=ShortageReason(Shortage.SEGMENTS))
-    server = {"component": "neutron-server", "unit": "neutron-server.service", "state": "running"}
-    case = case_of([as_json.host("a"), as_json.host("b", facts={"services": [server]})])
-    looked_up = in_words(advice.advice_for_request(explanation, case))
+    looked_up = asked_for(Sought.SEGMENT, Shortage.SEGMENTS, case=with_service_on_b("neutron-server"))
     assert looked_up.startswith("on b: grep -rhsE '^(tenant_network_types|")
-    assert in_words(advice.advice_for_request(explanation)) == "openstack network list --long"
+    assert asked_for(Sought.SEGMENT, Shortage.SEGMENTS) == "openstack network list --long"
+
+
+def test_a_filter_is_looked_up_where_its_options_are_or_the_aggregates():
+    scheduler, isolated = with_service_on_b("nova-scheduler"), (Shortage.FILTERED, "IsolatedHostsFilter")
+    assert asked_for(Sought.HOST, *isolated, case=scheduler, flavor="m1") == (
+        "on b: grep -rnsE '^ *(isolated_hosts|isolated_images|restrict_isolated_hosts_to_isolated_images)' "
+        "/etc/nova /etc/kolla/nova-scheduler; openstack flavor show m1"
+    )
+    # Nobody knows where the scheduler is.
+    assert asked_for(Sought.HOST, *isolated, flavor="m1") == "openstack flavor show m1"
+    aggregates = asked_for(Sought.HOST, Shortage.FILTERED, "AggregateMultiTenancyIsolation", flavor="m1")
+    assert aggregates == "openstack aggregate list --long"
+
+
+TRACE = "ovn-trace neutron-1d 'inport == \"2d\"'"
+
+
+def of_trace(run):
+    """What to do about a link that a trace has broken. run: what the record says of the run's resources."""
+    link = Link("dhcp_logical", LinkState.BROKEN, "ovn-nb-db", "ctl", command=TRACE, reader="ctl")
+    network = as_json.plain(Resource("network", "1d", "n", created=True))
+    stages = [as_json.stage("network", "ok", resources=[network])]
+    case = case_of([as_json.host("ctl")], stages=stages, **run)
+    return in_words(advice.command_for(cause("ovn-nb-db", "ctl", seen(Kind.LINK, "ovn-nb-db", "ctl", link=link)), case))
+
+
+def test_a_command_about_what_the_run_has_removed_needs_a_run_that_keeps_it():
+    kept, left = {"created": 1, "kept": True}, {"created": 1, "leftovers": [LEFT]}
+    for there in (kept, left, {"created": 0}):
+        assert of_trace(there) == f"on ctl: {TRACE}"
+    assert of_trace({"created": 1}) == (
+        "on ctl: ovn-nbctl get NB_Global . options; ovn-nbctl --type=port-group acl-list neutron_pg_drop; "
+        f"run it again with -e stackproof_keep=on_failure, and with the ids of that run: {TRACE}"
+    )
+
+
+def test_of_each_suspect_there_is_something_to_look_at():
+    case = case_of([with_units("a", "x.service")])
+    assert in_words(advice.advice_for_suspect(cause("x", "a"), case)) == STATE
+    assert advice.advice_for_suspect(cause("somebody", "a"), case) is None
 
 
 def test_a_suspended_unit_is_found_by_its_processes_and_goes_on():
@@ -217,7 +268,8 @@ def on_a(component, symptom):
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.DENIED), "on a: rabbitmqctl list_permissions"),
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.FULL), "on a: rabbitmqctl list_user_limits --global"),
         ("nova-compute", seen(Kind.REPORT, "nova-compute", "a", how=How.MISSING), "on a: ls -l /dev/kvm"),
-        ("ceph-osd", seen(Kind.REPORT, "ceph-osd", None, how=How.ALARM), "ceph health detail"),
+        ("ceph-osd", seen(Kind.REPORT, "ceph-osd", None, how=How.ALARM), "on a: ceph health detail"),
+        ("ceph-osd", Symptom(Code.COMMAND_HANGS, "ceph-osd", how=How.SILENT), "on a: ceph health detail"),
         (
             "x",
             seen(Kind.RESOURCE, "x", "a", how=How.FULL, path="/var/lib/x"),

@@ -40,6 +40,12 @@ def led_to(*given, **fields):
     return in_words(leads.lead(failed_at(*given, **fields), CLOUD))
 
 
+SIZES = (
+    'mysql --execute "SHOW VARIABLES WHERE Variable_name IN '
+    "('max_allowed_packet', 'max_connections', 'wait_timeout', 'net_read_timeout'); "
+    "SHOW GLOBAL STATUS WHERE Variable_name IN "
+    "('Aborted_clients', 'Aborted_connects', 'Threads_connected', 'Max_used_connections')\""
+)
 SECRET = "Secret not found: no secret with matching uuid '00000000-1111-2222-3333-444444444444'"
 SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute"
 
@@ -51,6 +57,16 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
             "libvirt",
             f"libvirt.libvirtError: {SECRET}",
             f"on c1: virsh secret-list; {SECRETS}",
+        ),
+        (
+            "database",
+            "(2006, \"MySQL server has gone away (BrokenPipeError(32, 'Broken pipe'))\")",
+            f"on db: {SIZES}",
+        ),
+        (
+            "glance-api",
+            "nova.exception.ImageNotFound: Image 11111111-2222-3333-4444-555555555555 could not be found.",
+            "openstack image show 11111111-2222-3333-4444-555555555555",
         ),
         (
             "database",

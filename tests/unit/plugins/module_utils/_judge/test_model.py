@@ -141,6 +141,47 @@ def test_who_failed_at_a_peer_that_is_unwell_waits_for_it_whoever_asked():
     assert named(causes(silent, changed, failed, alarm, hosts=CLOUD))[0] == ("rabbitmq", "ctl")
 
 
+def test_who_failed_at_a_peer_that_fails_several_projects_waits_for_it():
+    """As a database that ends the connections of each service whose statements are too large for it."""
+    silent = seen(Kind.ANSWER, "keystone", "ctl", how=How.SILENT, own=True)
+    own = failed_at("keystone", "database", How.BROKEN_OFF, own=False, host="ctl")
+    assert named(causes(silent, own, hosts=CLOUD))[0] == ("keystone", "ctl")
+    other = failed_at("nova-conductor", "database", How.BROKEN_OFF, own=False, host="ctl")
+    assert named(causes(silent, own, other, hosts=CLOUD))[0][0] == "database"
+    # An answer is none of that.
+    refused = [replace(failure, how=How.MISSING) for failure in (own, other)]
+    assert world_of(*refused).failing == set()
+
+
+def test_who_broke_off_the_request_of_the_run_waits_for_the_peer_at_which_it_failed():
+    """A worker that has ended cannot log the id of the request any more."""
+    failed = failed_at("keystone", "database", How.BROKEN_OFF, own=False, host="ctl")
+    silent = seen(Kind.ANSWER, "keystone", "ctl", how=How.SILENT, own=True)
+    assert named(causes(silent, failed, hosts=CLOUD))[0] == ("keystone", "ctl")
+    ended = replace(silent, how=How.BROKEN_OFF)
+    assert named(causes(ended, failed, hosts=CLOUD))[0][0] == "database"
+
+
+def test_a_responsible_component_waits_for_what_it_depends_on_if_that_does_not_work():
+    hangs = Symptom(Code.COMMAND_HANGS, "ceph-osd", host="s", how=How.SILENT)
+    changed = seen(Kind.CHANGE, "nova-compute", "c1", share=0.6)
+    assert named(causes(owed("nova-compute"), changed, hangs, hosts=CLOUD))[0] == ("ceph-osd", "s")
+    # A broken link says more.
+    broken = seen(Kind.LINK, "libvirt", "c1")
+    assert named(causes(owed("nova-compute"), changed, hangs, broken, hosts=CLOUD))[0] == ("libvirt", "c1")
+
+
+def test_a_peer_that_was_changed_just_now_rejects_for_that():
+    """And not a caller that it has let in until then."""
+    rejected = failed_at("glance-api", "ceph-rgw", How.DENIED, host="ctl")
+    of_peer = seen(Kind.CHANGE, "ceph-rgw", "s", share=0.3)
+    hosts = (*CLOUD, host("s", "ceph-rgw"))
+    assert named(causes(rejected, hosts=hosts))[0] == ("glance-api", "ctl")
+    assert named(causes(rejected, of_peer, hosts=hosts))[0] == ("ceph-rgw", "s")
+    of_both = seen(Kind.CHANGE, "glance-api", "ctl", share=0.9)
+    assert named(causes(rejected, of_peer, of_both, hosts=hosts))[0] == ("glance-api", "ctl")
+
+
 def test_a_warning_of_a_peer_does_not_make_it_unwell():
     warning = seen(Kind.REPORT, "rabbitmq", "ctl", how=How.WARNING)
     assert world_of(warning, hosts=CLOUD).unwell == set()
@@ -411,6 +452,8 @@ def test_a_host_that_a_peer_does_not_let_in_is_named_and_not_the_peer():
         (DENIED, True),
         (replace(DENIED, certain=True), True),
         (replace(DENIED, certain=False), False),
+        # Who is forbidden something has been let in.
+        (replace(DENIED, exception="cinderclient.exceptions.Forbidden"), False),
         # It may be of another run.
         (replace(DENIED, own=False), False),
         (replace(DENIED, how=How.REFUSED), False),

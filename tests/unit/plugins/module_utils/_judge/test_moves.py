@@ -16,7 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
     steps,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code
-from cases_by_hand import agent, case_of, flow, logged
+from cases_by_hand import agent, case_of, cause, flow, logged
 from cases_by_hand import error as error_of
 from cases_by_hand import stage as a_stage
 
@@ -136,7 +136,7 @@ def test_what_fails_at_such_an_address_lies_with_who_gives_it():
 
 def test_the_advice_shows_the_option_and_the_addresses_of_its_host():
     (symptom,) = hosts.reports(case_of(both(reports=[ADDRESS]), journey("migrate"), agents=TWO))
-    shown = advice.by_component(symptom)
+    shown = advice.by_component(symptom, cause("nova-compute", DESTINATION))
     assert shown.host == DESTINATION
     assert shown.command.endswith("/^my_ip/p}' /etc/nova/nova.conf; ip -brief address")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Resource
-from cases_by_hand import error
+from cases_by_hand import error, logged
 
 
 def failed(stage, kind, details=None, calls=()):
@@ -57,6 +57,27 @@ def test_a_service_that_rejects_a_token_that_was_given_is_not_a_wrong_password()
     assert verdict["next"] != "openstack token issue"
     suspects = {other["component"] for other in verdict["alternatives"]} | {verdict["component"]}
     assert {"glance-api"} <= suspects
+
+
+def with_changed(component, path, record):
+    """Return a record with a host on which a file of a component was changed just now, which logged an error."""
+    service = {"component": component, "unit": f"{component}.service", "state": "running"}
+    examination = {
+        "clients": None, "own": [], "reach": [], "pending": [], "resources": [], "differences": [],
+        "changed": [{"path": path, "ago_s": 20.0}],
+    }  # fmt: skip
+    host = as_json.host("ctl", facts={"services": [service]}, examination=examination)
+    return {**record, "hosts": [host], "errors": [logged(component, host="ctl", logger="x.wsgi", how="denied")]}
+
+
+def test_who_refuses_all_of_a_sudden_with_other_settings_is_named():
+    record = failed("auth", "unauthorized", calls=[call("identity", "POST", "/v3/auth/tokens", 401)])
+    verdict = as_json.verdict_on(with_changed("keystone", "/etc/keystone/keystone.conf", record))
+    assert (verdict["component"], verdict["host"]) == ("keystone", "ctl")
+    assert verdict["then"].startswith("after correcting /etc/keystone/keystone.conf on ctl")
+    # It refuses nobody.
+    other = as_json.verdict_on(with_changed("glance-api", "/etc/glance/glance-api.conf", record))
+    assert (other["component"], other["next"]) == (None, "openstack token issue")
 
 
 def test_a_token_that_is_no_longer_given_is_the_run_s_own():

@@ -47,6 +47,13 @@ def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be_and_why(othe
     assert [text for name, text in told if name == "otherwise"] == words
 
 
+def test_what_to_do_if_it_is_another_suspect_stands_beside_what_to_do():
+    likely = {**suspect("y", 0.2), "next": "on ctl: ask y"}
+    same, unlikely = {**likely, "next": "ask x"}, {**likely, "confidence": 0.06}
+    told = parts(next="ask x", alternatives=[same, likely, unlikely])
+    assert [text for name, text in told if name == "or"] == ["if it is y (ctl), on ctl: ask y"]
+
+
 def test_a_verdict_that_names_nobody_says_who_is_likeliest():
     told = parts(confidence=None, component=None, host=None, alternatives=[suspect("y", 0.4)])
     assert ("confidence", "too low to name one") in told

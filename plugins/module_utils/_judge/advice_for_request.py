@@ -1,0 +1,194 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The next thing to do about a request that cannot be satisfied: the command that shows why."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+
+from .._model.finding import Advice
+from .._model.shortage import Explanation, Reason, Shortage, Sought
+from .case import Case
+from .leads import NEUTRON_SERVER, command, folders_of
+
+SCHEDULER = "nova-scheduler"
+
+COMPUTES = "openstack compute service list --service nova-compute --long"
+AGGREGATES = "openstack aggregate list --long"
+INVENTORIES = "openstack resource provider inventory list {provider}"
+WITH_TRAIT = "openstack --os-placement-api-version 1.29 resource provider list --required {subject}"
+POOLS = "openstack volume backend pool list --long"
+# What shows what is missing, with its name
+BY_SHORTAGE = {
+    Shortage.DISABLED: COMPUTES,
+    Shortage.FORCED_DOWN: COMPUTES,
+    Shortage.NO_SERVICE: COMPUTES,
+    Shortage.HOST_UNKNOWN: COMPUTES,
+    Shortage.UNMAPPED: "nova-manage cell_v2 discover_hosts --verbose",
+    Shortage.PROVIDER_DOUBLED: "openstack resource provider list",
+    Shortage.PROVIDER_CONFLICT: "openstack resource provider list --name {subject}",
+    Shortage.PROVIDER_RENAMED: "openstack resource provider show {provider}",
+    Shortage.TRAIT_MISSING: WITH_TRAIT,
+    Shortage.TRAIT_FORBIDDEN: WITH_TRAIT,
+    Shortage.OUTSIDE_AGGREGATE: AGGREGATES,
+    Shortage.MIN_UNIT: INVENTORIES,
+    Shortage.STEP_SIZE: INVENTORIES,
+    Shortage.IMAGE: "openstack image show {subject}",
+    Shortage.QUOTA: "openstack quota show --usage",
+    Shortage.SEGMENTS: "openstack network list --long",
+    Shortage.NETWORK_DISABLED: "openstack network show {subject}",
+    Shortage.PORT_DISABLED: "openstack port show {subject}",
+    Shortage.DENIED: "openstack port show {subject}; openstack security group rule list --egress",
+    Shortage.UNSUPPORTED: "virsh domcapabilities",
+    Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",
+    Shortage.BACKEND_MISSING: POOLS,
+    Shortage.POOLS_FULL: POOLS,
+}
+# What no host has is to be seen in the flavor alone, unless an image asks for it.
+OF_FLAVOR = (
+    Shortage.TRAIT_MISSING,
+    Shortage.TRAIT_FORBIDDEN,
+    Shortage.MAX_UNIT,
+    Shortage.CLASS_MISSING,
+    Shortage.INSUFFICIENT,
+)
+# The component on whose host the command about what is missing is run, where it is not one of the API
+RUN_ON = {
+    Shortage.UNMAPPED: "nova-conductor",
+    Shortage.SEGMENTS: NEUTRON_SERVER,
+}
+# What bounds the networks of projects: their types, and how many there are of each
+SEGMENT_RANGES = (
+    "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "
+    "{folders}"
+)
+# What filters of the scheduler go by beside the flavor: options of Nova, or what aggregates have
+OPTIONS_OF_FILTER = {
+    "IsolatedHostsFilter": "isolated_hosts|isolated_images|restrict_isolated_hosts_to_isolated_images",
+    "IoOpsFilter": "max_io_ops_per_host",
+    "NumInstancesFilter": "max_instances_per_host",
+    "PciPassthroughFilter": "device_spec|passthrough_whitelist|alias",
+    "ImagePropertiesFilter": "image_properties_default_architecture",
+    "MetricsFilter": "weight_setting|required",
+}
+OF_AGGREGATE = "Aggregate"
+OPTIONS = "grep -rnsE '^ *({names})' {folders}"
+
+
+def advice_for_request(
+    explanation: Explanation, case: Case | None = None
+) -> Advice | None:
+    """Return the command that shows why a request cannot be satisfied. case: what is known of the hosts."""
+    reasons = [explanation.reason, *(host.first for host in explanation.hosts)]
+    reason = next(filter(None, reasons), None)
+    if reason is None:
+        return None
+    shown = command(
+        command_by_shortage(reason, explanation), place_of(reason, case)
+    )
+    return by_options(reason, case, shown) or shown
+
+
+def by_options(
+    reason: Reason, case: Case | None, shown: Advice | None
+) -> Advice | None:
+    """Return the command that shows the options by which a service has refused, where a host of it is known.
+
+    shown: what to look at after that.
+    """
+    if case is None:
+        return None
+    names = OPTIONS_OF_FILTER.get(reason.subject or "")
+    if reason.code == Shortage.FILTERED and names:
+        text = OPTIONS.format(names=names, folders=folders_of(SCHEDULER))
+        looked = command(text, case.host_of(SCHEDULER))
+        return looked and replace(looked, then=shown)
+    if reason.code == Shortage.SEGMENTS and case.host_of(NEUTRON_SERVER):
+        text = SEGMENT_RANGES.format(folders=folders_of(NEUTRON_SERVER))
+        return command(text, case.host_of(NEUTRON_SERVER))
+    return None
+
+
+def place_of(reason: Reason, case: Case | None) -> str | None:
+    """Return the host to run the command about what is missing on, if it is not one of the API."""
+    if reason.code == Shortage.UNSUPPORTED:
+        return reason.host
+    if case is None:
+        return None
+    return case.host_of(RUN_ON.get(reason.code))
+
+
+def command_by_shortage(
+    reason: Reason, explanation: Explanation
+) -> str | None:
+    flavor = explanation.flavor
+    if reason.code in OF_FLAVOR and flavor and not explanation.of_image:
+        return flavor_command(flavor)
+    make = BY_REQUEST.get(reason.code)
+    text = make(reason, explanation) if make else BY_SHORTAGE.get(reason.code)
+    return text and text.format(
+        provider=reason.provider, subject=shlex.quote(reason.subject or "")
+    )
+
+
+def flavor_command(name: str) -> str:
+    return f"openstack flavor show {shlex.quote(name)}"
+
+
+def zones_command(_reason: Reason, explanation: Explanation) -> str:
+    service = "volume" if explanation.sought == Sought.BACKEND else "compute"
+    return f"openstack availability zone list --{service}"
+
+
+def room_command(reason: Reason, _explanation: Explanation) -> str:
+    """Return what shows what a host has, or who holds it if that is nobody."""
+    if reason.leftover:
+        return "openstack resource provider show --allocations {provider}; nova-manage placement audit --verbose"
+    return INVENTORIES
+
+
+def addresses_command(reason: Reason, _explanation: Explanation) -> str:
+    return f"openstack ip availability {'show {subject}' if reason.subject else 'list'}"
+
+
+def filter_command(reason: Reason, explanation: Explanation) -> str | None:
+    """Return the command that shows what a filter goes by."""
+    name = reason.subject or ""
+    if name.startswith("ServerGroup"):
+        return "openstack server group list --long"
+    if name.startswith(OF_AGGREGATE):
+        return AGGREGATES
+    return explanation.flavor and flavor_command(explanation.flavor)
+
+
+def candidates_command(_reason: Reason, explanation: Explanation) -> str:
+    """Return the question to Placement that the scheduler asks, as far as it is about amounts."""
+    options = [
+        f"--resource {name}={amount}" for name, amount in explanation.resources
+    ]
+    return " ".join(
+        [
+            "openstack --os-placement-api-version 1.29 allocation candidate list",
+            *options,
+        ]
+    )
+
+
+# What shows it by more than its name
+BY_REQUEST: dict[Shortage, Callable[[Reason, Explanation], str | None]] = {
+    Shortage.CLASS_MISSING: candidates_command,
+    Shortage.MAX_UNIT: candidates_command,
+    Shortage.EXCLUDED_BY: candidates_command,
+    Shortage.NOT_OFFERED: candidates_command,
+    Shortage.FEWER: candidates_command,
+    Shortage.UNMET: candidates_command,
+    Shortage.NO_ROOM: room_command,
+    Shortage.ADDRESSES: addresses_command,
+    Shortage.FILTERED: filter_command,
+    Shortage.ZONE_UNKNOWN: zones_command,
+    Shortage.ZONE_UNAVAILABLE: zones_command,
+}
