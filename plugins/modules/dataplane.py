@@ -39,8 +39,8 @@ options:
     elements: str
     choices:
       [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
-       rebuild, resize, resize_revert, migrate, live_migrate,
-       extend_volume, reattach_volume]
+       rebuild, resize, resize_revert, migrate, live_migrate, evacuate,
+       boot_snapshot, extend_volume, reattach_volume]
     default: []
   second_host:
     description:
@@ -258,7 +258,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     SECOND,
     BootDetails,
     DataplaneDetails,
-    GuestReport,
     PathCheck,
     Server,
 )
@@ -281,12 +280,12 @@ ONE_HOST = "the cloud has put both servers on one host, so no path between hosts
 def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
     """Return the request that makes the second server: as the first one, without its volume."""
     # Before the script, which would only complain of addresses.
-    port = needed(stage, "second_port")
+    port = stage.needed("second_port").id
     paths = dataplane.script_for(stage, SECOND, errand_for(stage))
     server: JsonObject = {
         "name": f"{stage.run.mark}-second-server",
-        "flavorRef": needed(stage, "flavor"),
-        "imageRef": needed(stage, "image"),
+        "flavorRef": stage.needed("flavor").id,
+        "imageRef": stage.needed("image").id,
         **proof_of(stage.run, paths),
         "networks": [{"port": port}],
     }
@@ -296,7 +295,7 @@ def request_of(stage: Stage[DataplaneDetails]) -> JsonObject:
         server["host"] = stage.params["second_host"]
     return {
         "server": server,
-        "os:scheduler_hints": {"group": needed(stage, "server_group")},
+        "os:scheduler_hints": {"group": stage.needed("server_group").id},
     }
 
 
@@ -312,18 +311,6 @@ def errand_for(stage: Stage[DataplaneDetails]) -> dataplane.Errand:
         volume=volume.id if volume else None,
         watches=bool(stage.params["journey"]),
     )
-
-
-def needed(stage: Stage[DataplaneDetails], kind: str) -> str:
-    resource = stage.resource(kind)
-    if resource is None:
-        message = f"there is no {kind.replace('_', ' ')} yet"
-        raise StageError(
-            "invalid",
-            message,
-            hint="Run the earlier stages of this run with dataplane first.",
-        )
-    return resource.id
 
 
 def boot_second(stage: Stage[DataplaneDetails]) -> Named:
@@ -382,16 +369,10 @@ def follow_paths(
         second = guest.read(consoles.get(SECOND, ""), nonces)
         if not guest.is_proved(second):
             stage.details = replace(stage.details, guest=second)
-            raise unproved(second, servers[SECOND], nonces) from None
+            raise guest.unproved(
+                "the second server", second, servers[SECOND], nonces
+            ) from None
         raise unfinished(shown) from None
-
-
-def unproved(
-    second: GuestReport, server: str, nonces: guest.Nonces
-) -> StageError:
-    """Return the error of a second guest that has not come as far as the first one did before it."""
-    kind, message, hint = guest.finding(second, server, nonces)
-    return StageError(kind, f"the second server: {message}", hint=hint)
 
 
 def checks_of(shown: Iterable[dataplane.Shown]) -> tuple[PathCheck, ...]:
@@ -434,7 +415,7 @@ def act(stage: Stage[DataplaneDetails]) -> StageStatus | None:
 
 
 def check_guests(stage: Stage[DataplaneDetails]) -> None:
-    first = needed(stage, "server")
+    first = stage.needed("server").id
     second = boot_second(stage)
     follow_paths(stage, {FIRST: first, SECOND: second.id})
     note_unasked(stage)

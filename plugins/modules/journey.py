@@ -24,14 +24,20 @@ options:
     description:
       - The operations, in their order. Those with two actions, such as V(stop), do both. V(resize) confirms, and
         V(resize_revert) reverts.
-      - Most clouds allow only administrators V(migrate) and V(live_migrate).
+      - Most clouds allow only administrators V(migrate), V(live_migrate) and V(evacuate).
+      - V(boot_snapshot) makes an image of the server while it is off, and boots a third one from it.
     type: list
     elements: str
     choices:
       [reboot, hard_reboot, stop, pause, suspend, shelve, snapshot,
-       rebuild, resize, resize_revert, migrate, live_migrate,
-       extend_volume, reattach_volume]
+       rebuild, resize, resize_revert, migrate, live_migrate, evacuate,
+       boot_snapshot, extend_volume, reattach_volume]
     default: []
+  evacuate_from:
+    description:
+      - Compute host that the operator takes down while V(evacuate) waits for it, and back into service after it. It has
+        to be that of the server.
+    type: str
   timeout:
     description: How long the stage may take, in seconds.
     type: float
@@ -151,7 +157,8 @@ record:
 error:
   description:
     - The operation, the action, and what to check next.
-    - C(kind) is one of V(operation_failed), V(not_moved) and V(no_answer), or of those that all stages have.
+    - C(kind) is one of V(operation_failed), V(not_moved), V(not_down), V(not_back) and V(no_answer), one of the stage
+      metadata if a third guest does not get as far as the first one did, or one that all stages have.
   returned: failure
   type: dict
   sample:
@@ -297,7 +304,7 @@ def travel(
             request_id=server.request_id,
             actions=tuple(server.actions),
             started=started,
-            seconds=watch.seconds(),
+            seconds=watch.seconds() - server.idle_s,
             failed=server.failed,
         )
         stage.details = replace(
@@ -341,6 +348,7 @@ def main() -> None:
             "choices": stage_options.OPERATIONS,
             "default": [],
         },
+        "evacuate_from": {"type": "str"},
     }
     run_stage(StageName.JOURNEY, act, JourneyDetails(), options, timeout=900)
 

@@ -71,6 +71,7 @@ BEGIN_RUNS = frozenset({"preflight", "run"})
 
 # One needs the other.
 JOURNEY, DATAPLANE = "stackproof_journey", "stackproof_dataplane"
+EVACUATE_FROM = "stackproof_evacuate_from"
 
 # The definition of a variable, as Ansible has it
 Spec = Mapping[str, Any]
@@ -153,6 +154,13 @@ def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
     operations = values[JOURNEY]
     if operations != [] and not is_true(values.get(DATAPLANE)):
         yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
+    if "evacuate" in operations:
+        yield from problems_of_evacuation(values)
+    if (
+        values.get("stackproof_attach") == "root"
+        and "boot_snapshot" in operations
+    ):
+        yield f"{JOURNEY} has boot_snapshot, and stackproof_attach is root: an image of such a server has no data"
     on_volume = [
         operation
         for operation in options.WITH_VOLUME
@@ -167,6 +175,15 @@ def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
         and "reattach_volume" in on_volume
     ):
         yield f"{JOURNEY} has reattach_volume, and stackproof_attach is root: no server can do without its root disk"
+
+
+def problems_of_evacuation(values: Mapping[str, Any]) -> Iterator[str]:
+    """Find what an evacuation lacks: its host is named twice, as the operator is to take it down."""
+    host = values.get(EVACUATE_FROM)
+    if not is_given(host):
+        yield f"{JOURNEY} has evacuate, which needs {EVACUATE_FROM}: the host that you take down meanwhile"
+    elif values.get("stackproof_host") != host:
+        yield f"{EVACUATE_FROM} is {host!r:.80}, and stackproof_host has to be the same: the server starts there"
 
 
 def is_true(value: object) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from .._model.codec import iso_of
 from .._model.details import GuestProof, GuestReport, GuestStep
+from .._record.errors import StageError
 from .._record.masking import words_of
 from .._record.run import is_seconds
 
@@ -362,6 +363,14 @@ def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
     else:
         kind, message = finding_of_network(seen)
     return Finding(kind, message, HINTS[kind])
+
+
+def unproved(
+    name: str, seen: GuestReport, server_id: str, wanted: Nonces
+) -> StageError:
+    """Return the error of a guest that has not shown all within its time. name: its server, in words."""
+    kind, message, hint = finding(seen, server_id, wanted)
+    return StageError(kind, f"{name}: {message}", hint=hint)
 
 
 def finding_of_user_data(seen: GuestReport) -> tuple[str, str]:

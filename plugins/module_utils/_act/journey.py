@@ -25,12 +25,14 @@ from .._model.stage import Resource
 from .._model.words import StageName
 from .._record.errors import StageError
 from .._record.waiting import Look
-from . import images, volumes
+from . import hosts, images, snapshots, volumes
 from .networking import first_named
 from .stage import Named, Stage
 
 # Since this version Nova chooses the host of a live migration and whether disks are copied.
 LIVE_SINCE = "2.30"
+# Since this version Nova finds out by itself whether the disk is on shared storage.
+EVACUATE_SINCE = "2.14"
 # Since this version the answer has the id of a new image.
 SNAPSHOT_SINCE = "2.45"
 
@@ -58,11 +60,18 @@ class Traveller:
         self.before: JsonObject = {}
         # The event of the operation that failed
         self.failed: ServerEvent | None = None
+        # For how long the operation has waited for what only an operator does
+        self.idle_s = 0.0
+
+    def has_root_volume(self) -> bool:
+        """Return whether it was booted from a volume: then Nova shows no image of it."""
+        return not self.before.get("image")
 
     def begin(self) -> None:
         """Look at the server before an operation."""
         self.actions = []
         self.failed = None
+        self.idle_s = 0.0
         self.before = servers.read(self.nova, self.id)
 
     @property
@@ -128,6 +137,18 @@ class Traveller:
         if self.before.get("hostId") == after.get("hostId"):
             message = f"the server {self.name} stayed on its host"
             raise self.given_up("not_moved", message, self.failed_event())
+
+    def wait_until_elsewhere(self) -> None:
+        """Wait for Nova to show the new host: it does so a moment after the server of an evacuation is active."""
+
+        def look() -> Look:
+            server = servers.read(self.nova, self.id)
+            has_moved = server["hostId"] != self.before["hostId"]
+            if not has_moved:
+                self.must_be_under_way(server)
+            return has_moved, servers.state_of(server), None
+
+        self.stage.wait(f"the server {self.name} to be on another host", look)
 
     def failed_event(self) -> ServerEvent | None:
         """Return the event of the last action that failed, as far as Nova shows it: that of a compute host, if any."""
@@ -200,7 +221,11 @@ def shelve(server: Traveller) -> None:
 
 
 def snapshot(server: Traveller) -> None:
-    """Make an image of the server. The cleanup deletes it."""
+    make_image(server)
+
+
+def make_image(server: Traveller) -> Named:
+    """Make an image of the server, and return it. The cleanup deletes it."""
     stage, glance = server.stage, server.stage.cloud.image
     name = f"{stage.run.mark}-snapshot"
 
@@ -210,14 +235,27 @@ def snapshot(server: Traveller) -> None:
         )
         return Named(answer["image_id"], name)
 
-    image = stage.create(
+    image: Named = stage.create(
         "snapshot",
         name,
         make,
         lambda: first_named(name, glance.images(name=name)),
     )
     images.wait_until_active(stage, image)
-    server.wait("ACTIVE")
+    server.wait("ACTIVE", "SHUTOFF")
+    return image
+
+
+def boot_snapshot(server: Traveller) -> None:
+    """Boot a third guest from an image of the server, which is off meanwhile: so its disk is whole."""
+    if server.has_root_volume():
+        message = f"the root disk of the server {server.name} is a volume, of which an image has no data"
+        hint = "Leave out boot_snapshot, or stackproof_attach=root."
+        raise StageError("invalid", message, hint=hint)
+    server.act_until("os-stop", "SHUTOFF")
+    image = make_image(server)
+    server.act_until("os-start", "ACTIVE")
+    snapshots.boot_from(server.stage, image)
 
 
 def rebuild(server: Traveller) -> None:
@@ -260,6 +298,24 @@ def live_migrate(server: Traveller) -> None:
         "os-migrateLive", "ACTIVE", body=body, microversion=LIVE_SINCE
     )
     server.must_have_moved(after)
+
+
+def evacuate(server: Traveller) -> None:
+    """Build the server on another host, as its own is down, which the operator has seen to; and wait for that one.
+
+    Only a host that is back removes what it still has of the server, and only while Nova knows the server.
+    """
+    host = server.stage.params["evacuate_from"]
+    if server.before.get("OS-EXT-SRV-ATTR:host") != host:
+        message = f"the server {server.name} is not on {host}, from which it is to be evacuated"
+        hint = "Let stackproof_evacuate_from be the host of the server: stackproof_host puts it there."
+        raise StageError("invalid", message, hint=hint)
+    server.idle_s += hosts.await_down(server.stage, host)
+    server.act_until(
+        "evacuate", "ACTIVE", body={}, microversion=EVACUATE_SINCE
+    )
+    server.wait_until_elsewhere()
+    server.idle_s += hosts.await_up(server.stage, host)
 
 
 def extend_volume(server: Traveller) -> None:
@@ -331,6 +387,8 @@ OPERATIONS: dict[str, Callable[[Traveller], None]] = {
     "resize_revert": resize_revert,
     "migrate": migrate,
     "live_migrate": live_migrate,
+    "evacuate": evacuate,
+    "boot_snapshot": boot_snapshot,
     "extend_volume": extend_volume,
     "reattach_volume": reattach_volume,
 }

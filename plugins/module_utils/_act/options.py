@@ -25,7 +25,7 @@ GUESTS = ["console", "none"]
 # Operations on a server after its boot
 OPERATIONS = [
     "reboot", "hard_reboot", "stop", "pause", "suspend", "shelve", "snapshot", "rebuild", "resize", "resize_revert",
-    "migrate", "live_migrate", "extend_volume", "reattach_volume",
+    "migrate", "live_migrate", "evacuate", "boot_snapshot", "extend_volume", "reattach_volume",
 ]  # fmt: skip
 # Those for which the run needs a volume
 WITH_VOLUME = ["extend_volume", "reattach_volume"]

@@ -116,6 +116,15 @@ class Stage(Generic[D]):
         """Return the first resource of a kind that a stage of the run has made or chosen."""
         return self.run.resource(kind)
 
+    def needed(self, kind: str) -> Resource:
+        """Return the same, without which the stage can do nothing."""
+        resource = self.resource(kind)
+        if resource is None:
+            message = f"there is no {kind.replace('_', ' ')} yet"
+            hint = "Run the earlier stages of this run first, with the same variables."
+            raise StageError("invalid", message, hint=hint)
+        return resource
+
     def use(self, kind: str, resource: Any, made: bool = False) -> Any:
         """Record a resource that this run works with."""
         if not isinstance(resource.id, str) or not isinstance(

@@ -225,7 +225,7 @@ def in_order(kinds: Mapping[str, Kind]) -> Mapping[Any, Kind]:
     return kinds
 
 
-SERVERS = ("server", "second_server")
+SERVERS = ("server", "second_server", "third_server")
 PORTS = ("port", "second_port")
 INTERFACES = (
     "router_interface",
@@ -265,6 +265,7 @@ KINDS = in_order(
     {
         "server": SERVER,
         "second_server": SERVER,
+        "third_server": SERVER,
         "server_group": SERVER_GROUP,
         "key_pair": KEY_PAIR,
         "floating_ip": FLOATING_IP,

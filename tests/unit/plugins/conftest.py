@@ -134,6 +134,8 @@ AFTER_ACTION = {
     "migrate": [{"status": "RESIZE"}, {"status": "VERIFY_RESIZE", "hostId": "another"}],
     "confirmResize": [{"status": "ACTIVE"}],
     "revertResize": [{"status": "REVERT_RESIZE"}, {"status": "ACTIVE", "hostId": "the first"}],
+    # Nova shows the new host a moment after the server is active.
+    "evacuate": [{"status": "REBUILD"}, {"status": "ACTIVE"}, {"status": "ACTIVE", "hostId": "another"}],
     "os-migrateLive": [{"status": "MIGRATING"}, {"status": "ACTIVE", "hostId": "another"}],
 }
 

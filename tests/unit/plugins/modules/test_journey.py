@@ -9,16 +9,18 @@ import dataclasses
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, hosts
 from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS
 from ansible_collections.stackproof.provision.plugins.module_utils._act.options import OPERATIONS as NAMES
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.failures import LOST_IMAGE
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import ServerEvent
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
+from hosts_by_hand import Cloud, down, host
 
 pytestmark = pytest.mark.usefixtures("hurry")
 ALL = list(OPERATIONS)
+PROOF = 'stackproof-guest: {"uptime": 5.9, "metadata": "%s", "user_data": "%s"}'
 GIVEN_UP = ServerEvent("compute_prep_resize", result="Error", error="not able to execute ssh")
 
 
@@ -29,11 +31,17 @@ def quick(monkeypatch):
 
 @pytest.fixture
 def watcher(run, cloud):
-    """A second guest with a sign of life at each look; a test may have it lose packets, or fall silent."""
-    nonce = guest.nonces(run.id, run.record.started).user_data
+    """A second guest with a sign of life at each look; a test may have it lose packets, or fall silent.
+
+    Any other guest than the first two shows that it is proved.
+    """
+    nonces = guest.nonces(run.id, run.record.started)
+    nonce = nonces.user_data
     state = {"signs": [], "lost": [], "silent": False}
 
-    def console(_server):
+    def console(server):
+        if any(one["id"] == server and one["name"].endswith("-third-server") for one in cloud.all("servers")):
+            return PROOF % (nonces.metadata, nonces.user_data)
         if not state["silent"]:
             state["signs"].append(state["lost"].pop(0) if state["lost"] else 0)
         line = 'stackproof-path: {"nonce": "%s", "guest": "second", "check": "watch", "at": 1.0, "lost": %d}'
@@ -59,18 +67,40 @@ def two(earlier, run, cloud):
     return first
 
 
+def was_requested(cloud, action):
+    return any(action in (request.body or {}) for request in cloud.requests)
+
+
+@pytest.fixture
+def operator(cloud, two):
+    """Who takes the host of the first server down when asked for it, and back into service once the server has left."""
+    two["OS-EXT-SRV-ATTR:host"] = "compute1"
+    cloud.hosts = Cloud([host("compute1")])
+    at_work = {"down": True, "back": True}
+
+    def act(request):
+        if not request.path.endswith("/os-services"):
+            return
+        has_left = two["hostId"] == "another"
+        is_down = at_work["down"] and not (has_left and at_work["back"])
+        cloud.hosts = Cloud([down(host("compute1")) if is_down else host("compute1")])
+
+    cloud.watchers.append(act)
+    return at_work
+
+
 def test_every_operation_that_may_be_asked_for_is_there():
     assert ALL == NAMES
 
 
-@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.usefixtures("two", "watcher", "operator")
 @pytest.mark.parametrize("operation", ALL)
 def test_an_operation_leaves_the_server_as_it_should_be(go, cloud, operation):
-    record = go("journey", journey=[operation])["record"]
+    record = go("journey", journey=[operation], evacuate_from="compute1")["record"]
     assert record["status"] == "ok", record["error"]
     (leg,) = record["details"]["legs"]
     assert (leg["operation"], leg["status"], leg["lost"]) == (operation, "ok", 0)
-    assert leg["moved"] is (operation in ("resize", "resize_revert", "migrate", "live_migrate"))
+    assert leg["moved"] is (operation in ("resize", "resize_revert", "migrate", "live_migrate", "evacuate"))
     assert {server["status"] for server in cloud.all("servers")} == {"ACTIVE"}
 
 
@@ -101,6 +131,73 @@ def test_lost_packets_are_an_outage(go, watcher):
 def test_operations_are_done_in_their_order(go):
     legs = go("journey", journey=["stop", "resize", "resize"])["record"]["details"]["legs"]
     assert [leg["operation"] for leg in legs] == ["stop", "resize", "resize"]
+
+
+@pytest.mark.usefixtures("two", "watcher")
+@pytest.mark.parametrize(
+    ("missing", "kind", "words"),
+    [
+        ("down", "not_down", "compute1 is still up, so nothing is evacuated from there"),
+        ("back", "not_back", "the server was evacuated, but compute1 is not back, and may still have its domain"),
+    ],
+)
+def test_without_its_operator_an_evacuation_fails_in_time(error, cloud, operator, missing, kind, words):
+    operator[missing] = False
+    failure = error("journey", journey=["evacuate"], evacuate_from="compute1", timeout=3)
+    assert (failure["kind"], failure["message"]) == (kind, words)
+    assert was_requested(cloud, "evacuate") is (missing == "back")
+
+
+@pytest.mark.usefixtures("two", "watcher", "operator")
+@pytest.mark.parametrize(
+    ("named", "kind"),
+    [("compute2", "invalid"), (None, "invalid")],
+)
+def test_no_other_host_is_evacuated_than_the_one_that_was_named(error, cloud, named, kind):
+    failure = error("journey", journey=["evacuate"], **({"evacuate_from": named} if named else {}))
+    assert failure["kind"] == kind
+    assert not cloud.asked("GET", "/os-services")
+
+
+@pytest.mark.usefixtures("watcher", "operator")
+def test_a_host_that_is_no_compute_host_is_not_waited_for(error, two):
+    two["OS-EXT-SRV-ATTR:host"] = "compute9"
+    failure = error("journey", journey=["evacuate"], evacuate_from="compute9")
+    assert (failure["kind"], failure["message"]) == ("not_found", "compute9 has no nova-compute that reports to Nova")
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_the_waits_for_an_operator_are_no_time_of_the_operation(go, operator, monkeypatch):
+    monkeypatch.setattr(hosts, "await_state", lambda *_asked: 1000.0)
+    operator.update(down=True)
+    (leg,) = go("journey", journey=["evacuate"], evacuate_from="compute1")["record"]["details"]["legs"]
+    assert leg["seconds"] < -1900
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_third_guest_boots_from_the_snapshot(go, cloud):
+    record = go("journey", journey=["boot_snapshot"])["record"]
+    kinds = [resource["kind"] for resource in record["resources"]]
+    assert kinds == ["snapshot", "third_server"]
+    image = next(one["id"] for one in cloud.all("images") if one["name"].endswith("-snapshot"))
+    assert cloud.bodies[-1][1]["imageRef"] == image
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_third_guest_that_shows_nothing_fails_as_the_first_one_would(error, cloud):
+    shown = cloud.console
+    known = {server["id"] for server in cloud.all("servers")}
+    cloud.console = lambda server: shown(server) if server in known else "login:"
+    failure = error("journey", journey=["boot_snapshot"], timeout=2)
+    assert failure["message"].startswith("the server stackproof-run-1-third-server: ")
+    assert failure["kind"] in ("no_proof", "no_lease", "no_metadata", "no_console")
+
+
+@pytest.mark.usefixtures("watcher")
+def test_no_image_is_made_of_a_server_whose_disk_is_a_volume(error, cloud, two):
+    two["image"] = ""
+    assert error("journey", journey=["boot_snapshot"])["kind"] == "invalid"
+    assert not was_requested(cloud, "createImage")
 
 
 @pytest.mark.usefixtures("watcher")

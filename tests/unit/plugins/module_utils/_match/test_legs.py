@@ -122,7 +122,7 @@ def test_an_action_that_was_asked_about_is_followed_in_the_stage_of_its_record()
 
 def test_each_flow_of_an_operation_is_of_the_journey_and_is_judged():
     own = [flow for flow in FLOWS if flow.actions]
-    assert len(own) == 5
+    assert len(own) == 6
     assert {(flow.stage, flow.judged) for flow in own} == {(StageName.JOURNEY, True)}
 
 
