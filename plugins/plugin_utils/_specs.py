@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -72,6 +72,11 @@ BEGIN_RUNS = frozenset({"preflight", "run"})
 # One needs the other.
 JOURNEY, DATAPLANE = "stackproof_journey", "stackproof_dataplane"
 EVACUATE_FROM = "stackproof_evacuate_from"
+# Operations that need a server whose root disk is no volume
+WITHOUT_ROOT_VOLUME = {
+    "boot_snapshot": "an image of such a server has no data",
+    "reattach_volume": "no server can do without its root disk",
+}
 
 # The definition of a variable, as Ansible has it
 Spec = Mapping[str, Any]
@@ -156,25 +161,22 @@ def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
         yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
     if "evacuate" in operations:
         yield from problems_of_evacuation(values)
-    if (
-        values.get("stackproof_attach") == "root"
-        and "boot_snapshot" in operations
-    ):
-        yield f"{JOURNEY} has boot_snapshot, and stackproof_attach is root: an image of such a server has no data"
+    if values.get("stackproof_attach") == "root":
+        yield from problems_of_root_volume(operations)
     on_volume = [
         operation
         for operation in options.WITH_VOLUME
         if operation in operations
     ]
-    if not on_volume:
-        return
-    if values.get("stackproof_volume") == "none":
+    if on_volume and values.get("stackproof_volume") == "none":
         yield f"{JOURNEY} has {on_volume[0]}, which needs a volume, and stackproof_volume is none"
-    if (
-        values.get("stackproof_attach") == "root"
-        and "reattach_volume" in on_volume
-    ):
-        yield f"{JOURNEY} has reattach_volume, and stackproof_attach is root: no server can do without its root disk"
+
+
+def problems_of_root_volume(operations: Sequence[str]) -> Iterator[str]:
+    """Find the operations that a server cannot stand whose root disk is a volume."""
+    for operation, why in WITHOUT_ROOT_VOLUME.items():
+        if operation in operations:
+            yield f"{JOURNEY} has {operation}, and stackproof_attach is root: {why}"
 
 
 def problems_of_evacuation(values: Mapping[str, Any]) -> Iterator[str]:

@@ -82,6 +82,7 @@ def test_a_journey_needs_a_second_guest(dataplane: dict[str, Any]) -> None:
     [
         ("extend_volume", {"stackproof_volume": "none"}, "has extend_volume, which needs a volume"),
         ("reattach_volume", {"stackproof_attach": "root"}, "has reattach_volume, and stackproof_attach is root"),
+        ("boot_snapshot", {"stackproof_attach": "root"}, "has boot_snapshot, and stackproof_attach is root"),
     ],
 )
 def test_an_operation_with_a_volume_needs_one_that_can_be_detached(
@@ -91,6 +92,24 @@ def test_an_operation_with_a_volume_needs_one_that_can_be_detached(
     assert list(problems(given)) == []
     (problem,) = problems({**given, **more})
     assert problem.startswith(f"stackproof_journey {why}")
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"stackproof_host": "c1"}, ["stackproof_journey has evacuate, which needs stackproof_evacuate_from: "]),
+        (
+            {"stackproof_evacuate_from": "c1"},
+            ["stackproof_evacuate_from is 'c1', and stackproof_host has to be the same"],
+        ),
+        ({"stackproof_evacuate_from": "c1", "stackproof_host": "c1"}, []),
+    ],
+)
+def test_the_host_to_evacuate_is_named_twice(more: dict[str, Any], why: list[str]) -> None:
+    given = {"stackproof_journey": ["evacuate"], "stackproof_dataplane": True, **more}
+    found = list(problems(given))
+    assert len(found) == len(why)
+    assert all(map(str.startswith, found, why))
 
 
 @pytest.mark.parametrize(

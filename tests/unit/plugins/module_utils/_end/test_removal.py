@@ -27,6 +27,7 @@ MARK = "stackproof-run-1"
 PLURALS = {
     "server": "servers",
     "second_server": "servers",
+    "third_server": "servers",
     "server_group": "os-server-groups",
     "key_pair": "os-keypairs",
     "image": "images",
