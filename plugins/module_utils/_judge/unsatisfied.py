@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from .._collect.api import refused
 from .._model.capacity import Capacity
+from .._model.chain import Link
 from .._model.details import BootDetails, JourneyDetails, VolumeDetails
 from .._model.record import FilterResult, Instance, LoggedError
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
@@ -21,10 +22,13 @@ from .._record.sole import sole
 from .capacity import explain, explain_volume
 from .case import Case
 
-# What a guest sends, by the link that traces it through the logical flows
+# The link that traces a packet through the flows of the host. Its firewall lets DHCP pass, whatever the rules are.
+SWITCH_LINK = "metadata_flow"
+# What a guest sends, by the link that traces it
 TRAFFIC = {
     "dhcp_logical": "DHCP requests",
     "metadata_logical": "requests for metadata",
+    SWITCH_LINK: "requests for metadata",
 }
 SCHEDULER, CONDUCTOR, COMPUTE = (
     "nova-scheduler",
@@ -215,17 +219,25 @@ def set_down(instance: Instance | None) -> Reason | None:
 
 
 def denied(case: Case) -> Reason | None:
-    """Return which packet of the instance's port no rule of its security groups allows.
+    """Return which packet of the instance's port no rule of its security groups allows, as Neutron has them.
 
     OVN has all rules that Neutron has: else a link before the trace is the one that is broken.
     """
     for chain in case.chains:
         link = chain.broken
-        if link and link.code in TRAFFIC and is_default_drop(link.found):
+        if link is None or link.code not in TRAFFIC:
+            continue
+        if is_default_drop(link.found) or is_shut_in(link, case):
             return Reason(
                 Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code]
             )
     return None
+
+
+def is_shut_in(link: Link, case: Case) -> bool:
+    """Return whether the switch of the instance's host drops what no rule of the security groups lets out."""
+    rules = {port.egress_rules for port in case.record.ports}
+    return link.code == SWITCH_LINK and rules == {0}
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

@@ -48,7 +48,8 @@ class Port:
     """A port of the server. kind: how it is wired on its host.
 
     subnets, security_rules: only of ports that OVN serves; security_rules is id of each group to the ids of its rules.
-    disabled: whether its user has set it down.
+    disabled: whether its user has set it down. egress_rules: how many rules of its groups let packets out; none without
+    a group.
     """
 
     id: str
@@ -65,6 +66,7 @@ class Port:
     subnets: Optional[tuple[str, ...]] = omitted()
     security_rules: Optional[Mapping[str, tuple[str, ...]]] = omitted()
     disabled: bool = omitted(False)
+    egress_rules: Optional[int] = omitted()
 
     @property
     def ipv4(self) -> Optional[str]:

@@ -106,9 +106,10 @@ class FloatingIpAnswer:
 
 @dataclass(frozen=True)
 class RuleAnswer:
-    """A rule of a security group."""
+    """A rule of a security group. direction: ingress or egress."""
 
     id: str
+    direction: Optional[str] = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping
+from itertools import chain
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from ..._cloud.connection import answer_of
@@ -44,6 +46,9 @@ T = TypeVar("T")
 
 # Since this version a server shows the sizes of its flavor.
 FLAVOR_SINCE = "2.47"
+# The rules of security groups, by the id of the group
+Rules = Mapping[str, tuple[RuleAnswer, ...]]
+EGRESS, ID = "egress", attrgetter("id")
 # The owners of the ports that show how a network is served
 OWNERS = [
     DHCP_PORT,
@@ -205,13 +210,14 @@ def describe_ports(
     cloud: Any, ports: list[PortAnswer], networks: Mapping[str, Network]
 ) -> tuple[Port, ...]:
     """Return the ports, those that OVN serves with all that OVN's databases must have of them."""
-    by_ovn = [port for port in ports if networks[port.network].distributed]
-    rules = rules_of(cloud, by_ovn)
+    rules = rules_of(cloud, ports)
     described = []
     for port in ports:
         network = networks[port.network]
         floating = floating_ips(cloud, port) if network.routers else ()
-        own = describe_port(port, floating)
+        own = dataclasses.replace(
+            describe_port(port, floating), egress_rules=egress_of(port, rules)
+        )
         described.append(
             in_ovn(own, port, rules) if network.distributed else own
         )
@@ -235,15 +241,22 @@ def describe_port(port: PortAnswer, floating: tuple[str, ...] = ()) -> Port:
     )
 
 
-def in_ovn(
-    described: Port, port: PortAnswer, rules: Mapping[str, tuple[str, ...]]
-) -> Port:
+def egress_of(port: PortAnswer, rules: Rules) -> int | None:
+    """Return how many rules of a port's security groups let packets out."""
+    if not port.security_groups:
+        return None
+    known = chain.from_iterable(map(rules.__getitem__, port.security_groups))
+    return sum(rule.direction == EGRESS for rule in known)
+
+
+def in_ovn(described: Port, port: PortAnswer, rules: Rules) -> Port:
     """Return a port with its subnets and the rules of its security groups."""
     return dataclasses.replace(
         described,
         subnets=tuple(address.subnet for address in port.addresses),
         security_rules={
-            group: rules[group] for group in port.security_groups or ()
+            group: tuple(map(ID, rules[group]))
+            for group in port.security_groups or ()
         },
     )
 
@@ -253,10 +266,8 @@ def floating_ips(cloud: Any, port: PortAnswer) -> tuple[str, ...]:
     return tuple(floating.address for floating in found)
 
 
-def rules_of(
-    cloud: Any, ports: Iterable[PortAnswer]
-) -> dict[str, tuple[str, ...]]:
-    """Return the ids of the rules of each security group that one of the ports has."""
+def rules_of(cloud: Any, ports: Iterable[PortAnswer]) -> Rules:
+    """Return the rules of each security group that one of the ports has."""
     groups: dict[str, None] = {}
     for port in ports:
         groups.update(dict.fromkeys(port.security_groups or ()))
@@ -267,9 +278,9 @@ def rules_of(
             "security_group_rules",
             RuleAnswer,
             security_group_id=group,
-            fields=["id"],
+            fields=["id", "direction"],
         )
-        rules[group] = tuple(rule.id for rule in found)
+        rules[group] = tuple(found)
     return rules
 
 

@@ -43,6 +43,7 @@ def test_any_server_can_be_asked_for(call, server_id, api):
     result = call(module, cloud="small", server=server_id)
     shown = result["instance"]
     assert (result["changed"], shown["server"]["id"]) == (False, server_id)
+    assert [port.pop("egress_rules") for port in shown["ports"]] == [0]
     assert {**shown, "queried": None} == {**api["seen_by_admin"], "queried": None, "allocations": None}
 
 
