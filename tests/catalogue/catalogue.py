@@ -59,8 +59,8 @@ VOLUME_NEEDS = {"volume", "default-type", "connected"}
 # The half to build with, and the half that is not looked at. When that one has been run, the word that draws the halves
 # of its class changes.
 OPEN, KEPT = 0, 1
-# The faults of fresh.py, of second_fresh.py and of third_fresh.py, which are drawn into neither
-FRESH, SECOND, THIRD = 2, 3, 4
+# The halves of faults that are drawn into neither, by their names in lab_parts.py
+UNSEEN = {"fresh": 2, "second": 3, "third": 4, "fourth": 5}
 DRAWN_BY = {FaultClass.DEAD: "third", FaultClass.WRONG: "lantern"}
 # Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.
 LOOKED_AT = {
@@ -209,10 +209,12 @@ def wrong_faults():
     return by_names(CLOUD.wrong)
 
 
-def fresh_faults():
-    """The faults of the halves fresh, second and third, of both classes, by their names."""
-    apart = ((FRESH, CLOUD.fresh), (SECOND, CLOUD.second_fresh), (THIRD, CLOUD.third_fresh))
-    return {name: fault for half, faults in apart for name, fault in by_names(faults, set_apart=half).items()}
+def unseen_faults():
+    """The faults that are drawn into no half, of both classes, by their names."""
+    table = {}
+    for half, faults in CLOUD.unseen.items():
+        table.update(by_names(faults, set_apart=UNSEEN[half]))
+    return table
 
 
 def by_names(faults, **more):
@@ -244,7 +246,7 @@ def catalogue():
 
 def faults_of(half):
     """The faults of a half by their names."""
-    faults = fresh_faults() if half in (FRESH, SECOND, THIRD) else catalogue()
+    faults = unseen_faults() if half in UNSEEN.values() else catalogue()
     return {name: fault for name, fault in faults.items() if fault.half == half}
 
 

@@ -152,10 +152,8 @@ class Cloud:
     variables: dict
     images: dict = field(default_factory=dict)
     wrong: tuple = ()
-    # Those of fresh.py, of second_fresh.py and of third_fresh.py
-    fresh: tuple = ()
-    second_fresh: tuple = ()
-    third_fresh: tuple = ()
+    # Those that are drawn into no half, by the name of the half that they are
+    unseen: dict = field(default_factory=dict)
 
     def name_of(self, part):
         """A part's component, with the host where there are several of it."""

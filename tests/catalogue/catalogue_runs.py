@@ -4,7 +4,7 @@
 
 """Runs a slice of the catalogue of faults on a lab and files each record with its truth; it can be taken up again.
 
-make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second|third, or FAULTS=SEED:FROM-TO:wrong for one class,
+make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second|third|fourth, or FAULTS=SEED:FROM-TO:wrong for one class,
 or FAULTS=NAME,NAME
 """
 
@@ -19,7 +19,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from catalogue import FRESH, KEPT, OPEN, SECOND, THIRD, catalogue, drawn, fresh_faults
+from catalogue import KEPT, OPEN, UNSEEN, catalogue, drawn, unseen_faults
 from catalogue_parts import FaultClass
 from catalogue_undone import differences, fingerprint
 from devstack_faults import Devstack
@@ -28,7 +28,7 @@ from fault_runs import end, has_ended, lab_as_root, run_with
 from lab_under_test import NETWORK, connect, lab_host
 
 SLICE = re.compile(r"(\w+):(\d+)-(\d+)(?::(dead|wrong))?")
-HALVES = {"open": OPEN, "kept": KEPT, "fresh": FRESH, "second": SECOND, "third": THIRD}
+HALVES = {"open": OPEN, "kept": KEPT, **UNSEEN}
 
 
 def filed(lab, fault, folder):
@@ -51,7 +51,7 @@ def chosen(text, half):
     if slice_of:
         seed, first, last, fault_class = slice_of.groups()
         return drawn(seed, half, FaultClass(fault_class) if fault_class else None)[int(first) : int(last)]
-    faults = {**catalogue(), **fresh_faults()}
+    faults = {**catalogue(), **unseen_faults()}
     return [faults[name] for name in text.split(",") if faults[name].half == half]
 
 

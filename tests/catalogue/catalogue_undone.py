@@ -21,11 +21,12 @@ ON_HOSTS = {
     "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
         "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
-        " cat /proc/sys/net/ipv4/ip_local_reserved_ports"
+        " cat /proc/sys/net/ipv4/ip_local_reserved_ports /proc/sys/net/core/somaxconn"
     ),
     "mounts": "grep -E '^tmpfs /(etc|var)/' /proc/mounts",
     "switch": (
         "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
+        " ovs-vsctl --if-exists get open_vswitch . other_config:flow-restore-wait 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
         " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
@@ -36,12 +37,13 @@ ON_HOSTS = {
     "masked": "systemctl list-unit-files --no-legend --state=masked-runtime",
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
     "kept": (
-        "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /run/openvswitch/*.kept /run/libvirt/*.kept"
-        " 2>/dev/null"
+        "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /var/lib/nova/*.kept /run/openvswitch/*.kept"
+        " /run/libvirt/*.kept 2>/dev/null"
     ),
     "ceph": (
         "test ! -e /etc/ceph/ceph.client.admin.keyring || { timeout 20 ceph config dump;"
-        " timeout 20 ceph osd pool get vms crush_rule; timeout 20 ceph osd crush rule ls; } 2>/dev/null"
+        " timeout 20 ceph osd pool get vms crush_rule; timeout 20 ceph osd crush rule ls;"
+        " timeout 20 ceph daemon osd.0 config get osd_debug_inject_dispatch_delay_probability; } 2>/dev/null"
     ),
 }
 # These print nothing on other hosts.
@@ -52,6 +54,8 @@ ON_CONTROLLER = {
         " SELECT host, cell_id FROM nova_api.host_mappings; SELECT name, disabled FROM nova_api.flavors;"
         " SELECT name, owner, visibility, disk_format FROM glance.images;"
         " SELECT @@GLOBAL.max_allowed_packet, @@GLOBAL.net_buffer_length; SELECT host, topic FROM nova_cell0.services;"
+        " SELECT @@GLOBAL.require_secure_transport; SELECT host FROM nova.services WHERE version < 50 AND deleted=0;"
+        " SELECT COUNT(*) FROM nova_api.request_specs WHERE id=2147483647;"
         " SELECT COUNT(*) FROM keystone.password WHERE expires_at IS NOT NULL;"
         " SELECT direction, used_in_non_default_sg FROM neutron.securitygroupdefaultrules' 2>/dev/null"
     ),
@@ -66,7 +70,7 @@ ON_CONTROLLER = {
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null;"
         " ovn-nbctl --if-exists get nb_global . options:default_acl_drop 2>/dev/null;"
-        " ovn-sbctl --bare --columns=name list chassis 2>/dev/null | sort"
+        " ovn-sbctl --bare --columns=name list chassis 2>/dev/null | sort; ovn-sbctl get-connection 2>/dev/null"
     ),
 }
 # Answers of the cloud's APIs: the service, the path, and the fields of each of its rows that must stay

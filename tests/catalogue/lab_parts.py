@@ -10,6 +10,7 @@ from functools import partial
 
 from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
+from fourth_fresh import fourth_fresh_of
 from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
 from second_fresh import second_fresh_of
@@ -140,7 +141,10 @@ CLOUD = Cloud(
     variables={"cloud": "lab-admin", "host": COMPUTE, "volume": "none"},
     images={"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"},
     wrong=wrong_of(SITE),
-    fresh=tuple(fresh_of(SITE)),
-    second_fresh=tuple(second_fresh_of(SITE)),
-    third_fresh=tuple(third_fresh_of(SITE)),
+    unseen={
+        "fresh": tuple(fresh_of(SITE)),
+        "second": tuple(second_fresh_of(SITE)),
+        "third": tuple(third_fresh_of(SITE)),
+        "fourth": tuple(fourth_fresh_of(SITE)),
+    },
 )

@@ -1,7 +1,7 @@
 # Copyright (c) 2026, stackproof contributors
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs as a program: makes and undoes each wrong and each fresh fault of a cloud, without a lab.
+"""Runs as a program: makes and undoes each wrong and each unseen fault of a cloud, without a lab.
 
 The cloud is that of LAB_DIRECTORY.
 Prints what each did, as JSON: its commands before and after the moment at which a run would go on, and requests that
@@ -16,7 +16,7 @@ from unittest.mock import MagicMock
 
 import breaking
 import ways_to_set_wrong
-from catalogue import fresh_faults, wrong_faults
+from catalogue import unseen_faults, wrong_faults
 from lab_under_test import HOSTS
 
 CHANGING = (
@@ -25,7 +25,7 @@ CHANGING = (
 TYPES = ("network", "image", "compute", "block-storage", "placement")
 ANSWER = {
     "resource_providers": [{"uuid": "u", "name": "n"}], "total": 10, "reserved": 0, "allocation_ratio": 1.0,
-    "max_unit": 10, "resource_provider_generation": 1, "usages": {},
+    "max_unit": 10, "resource_provider_generation": 1, "usages": {}, "traits": [], "aggregates": [],
     "services": [{"binary": binary, "host": "h"} for binary in ("cinder-volume", "cinder-scheduler")],
 }  # fmt: skip
 BINARIES = ("neutron-openvswitch-agent", "neutron-dhcp-agent", "neutron-l3-agent", "nova-compute")
@@ -75,7 +75,7 @@ def main():
     )
     ways_to_set_wrong.settle = lambda *_all: None
     table = {}
-    for name, fault in {**wrong_faults(), **fresh_faults()}.items():
+    for name, fault in {**wrong_faults(), **unseen_faults()}.items():
         lab = NoLab()
         with fault.make(lab):
             before = lab.done()
