@@ -49,7 +49,7 @@ def await_proof(stage: Stage[Any], server: Named) -> None:
 
     try:
         stage.wait(
-            f"the guest of {server.name} to show that it read metadata and user data",
+            "the third guest to show that it read metadata and user data",
             look,
             console_pace,
         )
