@@ -25,7 +25,7 @@ options:
       - The operations, in their order. Those with two actions, such as V(stop), do both. V(resize) confirms, and
         V(resize_revert) reverts.
       - Most clouds allow only administrators V(migrate), V(live_migrate) and V(evacuate).
-      - V(boot_snapshot) makes an image of the server while it is off, and boots a third one from it.
+      - V(boot_snapshot) makes an image of the server while it is off, and boots a third guest from that.
     type: list
     elements: str
     choices:
@@ -93,7 +93,7 @@ record:
       type: float
       sample: 60.434671
     resources:
-      description: The images of snapshots.
+      description: The image of a snapshot, and the third server that was booted from it.
       returned: always
       type: list
       elements: dict
@@ -308,7 +308,9 @@ def travel(
             failed=server.failed,
         )
         stage.details = replace(
-            stage.details, legs=(*legs, leg), request_id=server.request_id
+            stage.details,
+            legs=(*legs, leg),
+            request_id=server.boot_request or server.request_id,
         )
     after = servers.read(server.nova, server.id)
     # A sign may be of before the end of the operation, and the one behind it is not.

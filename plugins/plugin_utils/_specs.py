@@ -156,20 +156,32 @@ def problems(
 
 def problems_of_journey(values: Mapping[str, Any]) -> Iterator[str]:
     """Find what a journey needs, and the other values do not give it."""
-    operations = values[JOURNEY]
-    if operations != [] and not is_true(values.get(DATAPLANE)):
+    try:
+        operations = validation.check_type_list(values[JOURNEY])
+    except TypeError:
+        # That it is no list has been said.
+        return
+    if operations and not is_true(values.get(DATAPLANE)):
         yield f"{JOURNEY} needs {DATAPLANE}: a second guest measures for how long the first one does not answer"
+    yield from problems_of_images(operations)
     if "evacuate" in operations:
         yield from problems_of_evacuation(values)
     if values.get("stackproof_attach") == "root":
         yield from problems_of_root_volume(operations)
-    on_volume = [
-        operation
-        for operation in options.WITH_VOLUME
-        if operation in operations
-    ]
-    if on_volume and values.get("stackproof_volume") == "none":
-        yield f"{JOURNEY} has {on_volume[0]}, which needs a volume, and stackproof_volume is none"
+    if values.get("stackproof_volume") == "none":
+        yield from problems_without_volume(operations)
+
+
+def problems_of_images(operations: Sequence[str]) -> Iterator[str]:
+    images = [one for one in operations if one in options.WITH_IMAGE]
+    if len(images) > 1:
+        yield f"{JOURNEY} has {' and '.join(images)}, and a run makes one image of its server"
+
+
+def problems_without_volume(operations: Sequence[str]) -> Iterator[str]:
+    for operation in options.WITH_VOLUME:
+        if operation in operations:
+            yield f"{JOURNEY} has {operation}, which needs a volume, and stackproof_volume is none"
 
 
 def problems_of_root_volume(operations: Sequence[str]) -> Iterator[str]:
@@ -186,6 +198,8 @@ def problems_of_evacuation(values: Mapping[str, Any]) -> Iterator[str]:
         yield f"{JOURNEY} has evacuate, which needs {EVACUATE_FROM}: the host that you take down meanwhile"
     elif values.get("stackproof_host") != host:
         yield f"{EVACUATE_FROM} is {host!r:.80}, and stackproof_host has to be the same: the server starts there"
+    elif values.get("stackproof_second_host") == host:
+        yield f"{EVACUATE_FROM} and stackproof_second_host are {host!r:.80}: the second guest has to outlive that host"
 
 
 def is_true(value: object) -> bool:

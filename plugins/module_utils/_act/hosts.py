@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from .._cloud.connection import answer_of
-from .._record.clock import Stopwatch
 from .._record.errors import DeadlinePassed, StageError
 from .._record.waiting import Look
 from .stage import Stage
@@ -18,41 +17,38 @@ from .stage import Stage
 FORCED_SINCE = "2.11"
 
 
-def await_down(stage: Stage[Any], host: str) -> float:
-    """Wait until Nova takes a host for down: before that it evacuates nothing from there. Return for how long."""
+def await_down(stage: Stage[Any], host: str) -> None:
+    """Wait until Nova takes a host for down: before that it evacuates nothing from there."""
     hint = (
         f"Cut the power of {host} while this operation waits, and tell Nova: "
         f"openstack compute service set --down {host} nova-compute."
     )
     try:
-        return await_state(stage, host, "down")
+        await_state(stage, host, "down")
     except DeadlinePassed:
         message = f"{host} is still up, so nothing is evacuated from there"
         raise StageError("not_down", message, hint=hint) from None
 
 
-def await_up(stage: Stage[Any], host: str) -> float:
-    """Wait until a host reports to Nova again. Return for how long."""
+def await_up(stage: Stage[Any], host: str) -> None:
+    """Wait until a host reports to Nova again."""
     hint = (
         f"Start {host}: its nova-compute removes what the host still has of the server. After that: "
         f"openstack compute service set --up {host} nova-compute."
     )
     try:
-        return await_state(stage, host, "up")
+        await_state(stage, host, "up")
     except DeadlinePassed:
         message = f"the server was evacuated, but {host} is not back, and may still have its domain"
         raise StageError("not_back", message, hint=hint) from None
 
 
-def await_state(stage: Stage[Any], host: str, wanted: str) -> float:
-    watch = Stopwatch()
-
+def await_state(stage: Stage[Any], host: str, wanted: str) -> None:
     def look() -> Look:
         state = state_of(stage, host)
         return state == wanted, state, None
 
     stage.wait(f"the compute service of {host} to be {wanted}", look)
-    return watch.seconds()
 
 
 def state_of(stage: Stage[Any], host: str) -> str:

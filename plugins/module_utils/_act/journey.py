@@ -9,7 +9,9 @@ An operation is one function here, and its name in options.OPERATIONS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._cloud import servers
@@ -23,6 +25,7 @@ from .._model.details import (
 )
 from .._model.stage import Resource
 from .._model.words import StageName
+from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.waiting import Look
 from . import hosts, images, snapshots, volumes
@@ -43,6 +46,8 @@ RECORDED_AS = {
     "os-stop": "stop",
 }
 
+HOST = "OS-EXT-SRV-ATTR:host"
+
 JsonObject = dict[str, Any]
 
 
@@ -62,10 +67,38 @@ class Traveller:
         self.failed: ServerEvent | None = None
         # For how long the operation has waited for what only an operator does
         self.idle_s = 0.0
+        # Of the request for a third guest
+        self.boot_request: str | None = None
 
     def has_root_volume(self) -> bool:
         """Return whether it was booted from a volume: then Nova shows no image of it."""
         return not self.before.get("image")
+
+    def host_to_leave(self) -> str:
+        """Return the host that the operator is to take down: the named one, of this server and not of the second."""
+        host = self.stage.params["evacuate_from"]
+        if host is None:
+            message = "no host is named that may be taken down"
+        elif self.before.get(HOST) != host:
+            message = f"the server {self.name} is not on {host}, from which it is to be evacuated"
+        elif host_of_second(self.stage) == host:
+            message = f"the second guest is on {host}, too, so nobody would see whether the first one answers"
+        else:
+            return str(host)
+        hint = (
+            "Let stackproof_evacuate_from and stackproof_host name the host of the first server, and "
+            "stackproof_second_host another one."
+        )
+        raise StageError("invalid", message, hint=hint)
+
+    @contextlib.contextmanager
+    def idle(self) -> Iterator[None]:
+        """Take the time of what only an operator does for no time of the operation."""
+        watch = Stopwatch()
+        try:
+            yield
+        finally:
+            self.idle_s += watch.seconds()
 
     def begin(self) -> None:
         """Look at the server before an operation."""
@@ -185,6 +218,11 @@ class Traveller:
         )
 
 
+def host_of_second(stage: Stage[JourneyDetails]) -> Any:
+    second = stage.needed("second_server")
+    return servers.read(stage.cloud.compute, second.id).get(HOST)
+
+
 def reboot(server: Traveller) -> None:
     reboot_as(server, "SOFT")
 
@@ -227,6 +265,10 @@ def snapshot(server: Traveller) -> None:
 def make_image(server: Traveller) -> Named:
     """Make an image of the server, and return it. The cleanup deletes it."""
     stage, glance = server.stage, server.stage.cloud.image
+    if any(made.kind == "snapshot" for made in stage.resources):
+        message = "a run makes one image of its server, and it has made it"
+        hint = "Name snapshot or boot_snapshot only once."
+        raise StageError("invalid", message, hint=hint)
     name = f"{stage.run.mark}-snapshot"
 
     def make() -> Named:
@@ -255,7 +297,8 @@ def boot_snapshot(server: Traveller) -> None:
     server.act_until("os-stop", "SHUTOFF")
     image = make_image(server)
     server.act_until("os-start", "ACTIVE")
-    snapshots.boot_from(server.stage, image)
+    server.boot_request = f"req-{uuid.uuid4()}"
+    snapshots.boot_from(server.stage, image, server.boot_request)
 
 
 def rebuild(server: Traveller) -> None:
@@ -305,17 +348,15 @@ def evacuate(server: Traveller) -> None:
 
     Only a host that is back removes what it still has of the server, and only while Nova knows the server.
     """
-    host = server.stage.params["evacuate_from"]
-    if server.before.get("OS-EXT-SRV-ATTR:host") != host:
-        message = f"the server {server.name} is not on {host}, from which it is to be evacuated"
-        hint = "Let stackproof_evacuate_from be the host of the server: stackproof_host puts it there."
-        raise StageError("invalid", message, hint=hint)
-    server.idle_s += hosts.await_down(server.stage, host)
+    host = server.host_to_leave()
+    with server.idle():
+        hosts.await_down(server.stage, host)
     server.act_until(
         "evacuate", "ACTIVE", body={}, microversion=EVACUATE_SINCE
     )
     server.wait_until_elsewhere()
-    server.idle_s += hosts.await_up(server.stage, host)
+    with server.idle():
+        hosts.await_up(server.stage, host)
 
 
 def extend_volume(server: Traveller) -> None:

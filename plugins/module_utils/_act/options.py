@@ -29,6 +29,8 @@ OPERATIONS = [
 ]  # fmt: skip
 # Those for which the run needs a volume
 WITH_VOLUME = ["extend_volume", "reattach_volume"]
+# Those that make an image of the server, of which a run has one
+WITH_IMAGE = ["snapshot", "boot_snapshot"]
 # Both guests are on one network, or a router is between theirs.
 PATHS = ["bridged", "routed"]
 # How the guests of a new network get their IPv6 addresses, in the words of Neutron

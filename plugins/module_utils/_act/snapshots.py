@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import uuid
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +18,10 @@ from .console import console_pace, read_console
 from .stage import Named, Stage
 
 
-def boot_from(stage: Stage[JourneyDetails], image: Named) -> None:
-    """Boot a guest from an image, and wait for its proof. The cleanup deletes it."""
+def boot_from(
+    stage: Stage[JourneyDetails], image: Named, request_id: str
+) -> None:
+    """Boot a guest from an image, and wait for its proof. The cleanup deletes it. request_id: that Nova is to know."""
     server: dict[str, Any] = {
         "name": f"{stage.run.mark}-third-server",
         "flavorRef": stage.needed("flavor").id,
@@ -28,7 +29,6 @@ def boot_from(stage: Stage[JourneyDetails], image: Named) -> None:
         "networks": [{"uuid": stage.needed("network").id}],
         **proof_of(stage.run),
     }
-    request_id = f"req-{uuid.uuid4()}"
     stage.details = replace(stage.details, request_id=request_id)
     headers = {"X-OpenStack-Request-ID": request_id}
     third = make_server(stage, "third_server", {"server": server}, headers)

@@ -156,13 +156,17 @@ def next_thing(
     if does_not_run(first):
         return state_of(first, case)
     # What speaks for a suspect is no proof: its state and its log say more than that.
-    return access(case) or advice_for_suspect(first, case)
+    return access(case) or shown_of(first, case)
 
 
 def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
-    """Return what shows whether it is a suspect that is not named."""
-    advice = by_words(suspect, case) or state_of(suspect, case)
+    """Return what shows whether it is this suspect."""
+    advice = shown_of(suspect, case)
     return advice and in_container(advice, case.record.hosts)
+
+
+def shown_of(suspect: Cause, case: Case) -> Advice | None:
+    return by_words(suspect, case) or state_of(suspect, case)
 
 
 def is_without_host(case: Case) -> bool:

@@ -15,8 +15,6 @@ from .._model.shortage import Explanation, Reason, Shortage, Sought
 from .case import Case
 from .leads import NEUTRON_SERVER, command, folders_of
 
-SCHEDULER = "nova-scheduler"
-
 COMPUTES = "openstack compute service list --service nova-compute --long"
 AGGREGATES = "openstack aggregate list --long"
 INVENTORIES = "openstack resource provider inventory list {provider}"
@@ -75,6 +73,11 @@ OPTIONS_OF_FILTER = {
     "ImagePropertiesFilter": "image_properties_default_architecture",
     "MetricsFilter": "weight_setting|required",
 }
+# The services whose options decide
+ASKED = {
+    Shortage.FILTERED: "nova-scheduler",
+    Shortage.SEGMENTS: NEUTRON_SERVER,
+}
 OF_AGGREGATE = "Aggregate"
 OPTIONS = "grep -rnsE '^ *({names})' {folders}"
 
@@ -100,17 +103,20 @@ def by_options(
 
     shown: what to look at after that.
     """
-    if case is None:
+    if reason.code not in ASKED:
         return None
+    service = ASKED[reason.code]
+    where = case.host_of(service) if case else None
     names = OPTIONS_OF_FILTER.get(reason.subject or "")
-    if reason.code == Shortage.FILTERED and names:
-        text = OPTIONS.format(names=names, folders=folders_of(SCHEDULER))
-        looked = command(text, case.host_of(SCHEDULER))
-        return looked and replace(looked, then=shown)
-    if reason.code == Shortage.SEGMENTS and case.host_of(NEUTRON_SERVER):
-        text = SEGMENT_RANGES.format(folders=folders_of(NEUTRON_SERVER))
-        return command(text, case.host_of(NEUTRON_SERVER))
-    return None
+    if where is None:
+        return None
+    if reason.code == Shortage.SEGMENTS:
+        return command(
+            SEGMENT_RANGES.format(folders=folders_of(service)), where
+        )
+    text = OPTIONS.format(names=names, folders=folders_of(service))
+    looked = command(text, where) if names else None
+    return looked and replace(looked, then=shown)
 
 
 def place_of(reason: Reason, case: Case | None) -> str | None:
@@ -129,7 +135,11 @@ def command_by_shortage(
     if reason.code in OF_FLAVOR and flavor and not explanation.of_image:
         return flavor_command(flavor)
     make = BY_REQUEST.get(reason.code)
-    text = make(reason, explanation) if make else BY_SHORTAGE.get(reason.code)
+    return make(reason, explanation) if make else by_name(reason)
+
+
+def by_name(reason: Reason) -> str | None:
+    text = BY_SHORTAGE.get(reason.code)
     return text and text.format(
         provider=reason.provider, subject=shlex.quote(reason.subject or "")
     )
@@ -145,14 +155,19 @@ def zones_command(_reason: Reason, explanation: Explanation) -> str:
 
 
 def room_command(reason: Reason, _explanation: Explanation) -> str:
-    """Return what shows what a host has, or who holds it if that is nobody."""
+    """Return what shows what a host has, or what leftover allocations hold of it."""
     if reason.leftover:
-        return "openstack resource provider show --allocations {provider}; nova-manage placement audit --verbose"
-    return INVENTORIES
+        shown = (
+            f"openstack resource provider show --allocations {reason.provider}"
+        )
+        return f"{shown}; nova-manage placement audit --verbose"
+    return INVENTORIES.format(provider=reason.provider)
 
 
 def addresses_command(reason: Reason, _explanation: Explanation) -> str:
-    return f"openstack ip availability {'show {subject}' if reason.subject else 'list'}"
+    if reason.subject:
+        return f"openstack ip availability show {shlex.quote(reason.subject)}"
+    return "openstack ip availability list"
 
 
 def filter_command(reason: Reason, explanation: Explanation) -> str | None:

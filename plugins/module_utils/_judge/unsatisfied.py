@@ -227,17 +227,19 @@ def denied(case: Case) -> Reason | None:
         link = chain.broken
         if link is None or link.code not in TRAFFIC:
             continue
-        if is_default_drop(link.found) or is_shut_in(link, case):
+        if is_default_drop(link.found) or is_shut_in(
+            link, chain.subject, case
+        ):
             return Reason(
                 Shortage.DENIED, chain.subject, detail=TRAFFIC[link.code]
             )
     return None
 
 
-def is_shut_in(link: Link, case: Case) -> bool:
-    """Return whether the switch of the instance's host drops what no rule of the security groups lets out."""
-    rules = {port.egress_rules for port in case.record.ports}
-    return link.code == SWITCH_LINK and rules == {0}
+def is_shut_in(link: Link, subject: str | None, case: Case) -> bool:
+    """Return whether the switch drops what no rule of the security groups of a port lets out. subject: that port."""
+    rules = {port.id: port.egress_rules for port in case.record.ports}
+    return link.code == SWITCH_LINK and rules.get(subject or "") == 0
 
 
 def filters_of(case: Case) -> tuple[FilterResult, ...]:

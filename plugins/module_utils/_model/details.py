@@ -332,7 +332,7 @@ class DataplaneDetails(Details):
 
 
 # Nova looks for another host for these. For a resize it takes the same one only if its settings say so.
-MOVES = ("live-migration", "migrate", "resize")
+MOVES = ("live-migration", "migrate", "resize", "evacuate")
 
 
 # The kind of the failure of a journey after which the first guest does not answer the second one

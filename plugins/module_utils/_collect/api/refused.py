@@ -94,7 +94,8 @@ def network_in(error: Failure) -> str | None:
 
 def image_in(error: Failure) -> Reason:
     """Return the image that Nova or Cinder do not accept, and their reason."""
-    found = WORDS[Sought.IMAGE].search(error.answer or error.message)
+    pattern = WORDS[Sought.IMAGE]
+    found = pattern.search(error.answer or "") or pattern.search(error.message)
     if found is None:
         return Reason(Shortage.IMAGE)
     return Reason(

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, hosts
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest
+from ansible_collections.stackproof.provision.plugins.module_utils._act import journey as journey_module
 from ansible_collections.stackproof.provision.plugins.module_utils._act.journey import OPERATIONS
 from ansible_collections.stackproof.provision.plugins.module_utils._act.options import OPERATIONS as NAMES
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers
@@ -74,7 +76,8 @@ def was_requested(cloud, action):
 @pytest.fixture
 def operator(cloud, two):
     """Who takes the host of the first server down when asked for it, and back into service once the server has left."""
-    two["OS-EXT-SRV-ATTR:host"] = "compute1"
+    for server in cloud.all("servers"):
+        server["OS-EXT-SRV-ATTR:host"] = "compute1" if server is two else "compute2"
     cloud.hosts = Cloud([host("compute1")])
     at_work = {"down": True, "back": True}
 
@@ -159,6 +162,21 @@ def test_no_other_host_is_evacuated_than_the_one_that_was_named(error, cloud, na
     assert not cloud.asked("GET", "/os-services")
 
 
+@pytest.mark.usefixtures("two", "watcher", "operator")
+def test_a_host_that_has_the_second_guest_is_not_evacuated(error, cloud):
+    for server in cloud.all("servers"):
+        server["OS-EXT-SRV-ATTR:host"] = "compute1"
+    failure = error("journey", journey=["evacuate"], evacuate_from="compute1")
+    assert failure["message"].startswith("the second guest is on compute1, too")
+    assert not cloud.asked("GET", "/os-services")
+
+
+@pytest.mark.usefixtures("two", "watcher")
+def test_a_run_makes_one_image_of_its_server(error):
+    failure = error("journey", journey=["snapshot", "boot_snapshot"])
+    assert failure["message"] == "a run makes one image of its server, and it has made it"
+
+
 @pytest.mark.usefixtures("watcher", "operator")
 def test_a_host_that_is_no_compute_host_is_not_waited_for(error, two):
     two["OS-EXT-SRV-ATTR:host"] = "compute9"
@@ -168,8 +186,8 @@ def test_a_host_that_is_no_compute_host_is_not_waited_for(error, two):
 
 @pytest.mark.usefixtures("two", "watcher")
 def test_the_waits_for_an_operator_are_no_time_of_the_operation(go, operator, monkeypatch):
-    monkeypatch.setattr(hosts, "await_state", lambda *_asked: 1000.0)
-    operator.update(down=True)
+    assert operator["down"]
+    monkeypatch.setattr(journey_module, "Stopwatch", lambda: SimpleNamespace(seconds=lambda: 1000.0))
     (leg,) = go("journey", journey=["evacuate"], evacuate_from="compute1")["record"]["details"]["legs"]
     assert leg["seconds"] < -1900
 
@@ -184,11 +202,13 @@ def test_a_third_guest_boots_from_the_snapshot(go, cloud):
 
 
 @pytest.mark.usefixtures("two", "watcher")
-def test_a_third_guest_that_shows_nothing_fails_as_the_first_one_would(error, cloud):
+def test_a_third_guest_that_shows_nothing_fails_as_the_first_one_would(error, go, cloud):
     shown = cloud.console
     known = {server["id"] for server in cloud.all("servers")}
     cloud.console = lambda server: shown(server) if server in known else "login:"
     failure = error("journey", journey=["boot_snapshot"], timeout=2)
+    details = go.record("journey")["details"]
+    assert details["request_id"] not in {action["request_id"] for action in details["legs"][0]["actions"]}
     assert failure["message"].startswith("the server stackproof-run-1-third-server: ")
     assert failure["kind"] in ("no_proof", "no_lease", "no_metadata", "no_console")
 

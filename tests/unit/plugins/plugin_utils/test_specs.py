@@ -103,6 +103,10 @@ def test_an_operation_with_a_volume_needs_one_that_can_be_detached(
             ["stackproof_evacuate_from is 'c1', and stackproof_host has to be the same"],
         ),
         ({"stackproof_evacuate_from": "c1", "stackproof_host": "c1"}, []),
+        (
+            {"stackproof_evacuate_from": "c1", "stackproof_host": "c1", "stackproof_second_host": "c1"},
+            ["stackproof_evacuate_from and stackproof_second_host are 'c1'"],
+        ),
     ],
 )
 def test_the_host_to_evacuate_is_named_twice(more: dict[str, Any], why: list[str]) -> None:
@@ -110,6 +114,18 @@ def test_the_host_to_evacuate_is_named_twice(more: dict[str, Any], why: list[str
     found = list(problems(given))
     assert len(found) == len(why)
     assert all(map(str.startswith, found, why))
+
+
+def test_a_run_makes_one_image_of_its_server() -> None:
+    given = {"stackproof_journey": ["snapshot", "pause", "boot_snapshot"], "stackproof_dataplane": True}
+    (problem,) = problems(given)
+    assert problem.startswith("stackproof_journey has snapshot and boot_snapshot")
+
+
+@pytest.mark.parametrize("value", [True, 5, {"pause": True}])
+def test_a_journey_that_is_no_list_of_operations_is_refused_in_words(value: Any) -> None:
+    assert all(problem.startswith("stackproof_journey") for problem in problems({"stackproof_journey": value}))
+    assert problems({"stackproof_journey": value})
 
 
 @pytest.mark.parametrize(

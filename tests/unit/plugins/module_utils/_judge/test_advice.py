@@ -162,7 +162,11 @@ def test_a_filter_is_looked_up_where_its_options_are_or_the_aggregates():
         "on b: grep -rnsE '^ *(isolated_hosts|isolated_images|restrict_isolated_hosts_to_isolated_images)' "
         "/etc/nova /etc/kolla/nova-scheduler; openstack flavor show m1"
     )
+    braces = asked_for(Sought.HOST, Shortage.FILTERED, "NUMATopologyFilter", flavor="m1.{x}")
+    assert braces == "openstack flavor show 'm1.{x}'"
     # Nobody knows where the scheduler is.
+    elsewhere = asked_for(Sought.HOST, *isolated, case=with_service_on_b("nova-api"), flavor="m1")
+    assert elsewhere == "openstack flavor show m1"
     assert asked_for(Sought.HOST, *isolated, flavor="m1") == "openstack flavor show m1"
     aggregates = asked_for(Sought.HOST, Shortage.FILTERED, "AggregateMultiTenancyIsolation", flavor="m1")
     assert aggregates == "openstack aggregate list --long"

@@ -286,7 +286,8 @@ def test_security_groups_that_let_nothing_out_accuse_no_component(code, denied):
 def test_a_switch_that_drops_what_no_rule_lets_out_accuses_no_component(rules, is_shut_in):
     """It may as well lack the flows of a rule that Neutron has."""
     instance = json.loads((RECORDED / "chains/ovn.json").read_text())["instance"]
-    instance["ports"] = [{**instance["ports"][0], "egress_rules": rules}]
+    other = {**instance["ports"][0], "id": "other", "egress_rules": 4}
+    instance["ports"] = [other, {**instance["ports"][0], "id": "1d", "egress_rules": rules}]
     given = {"message": "no metadata after 60 s", "name": "metadata", "kind": "deadline"}
     verdict = verdict_of(**given, chains=dropped("metadata_flow", "priority 0, cookie 0x1"), instance=instance)
     assert verdict["headline"].startswith("The guest is cut off: no rule of its security groups") is is_shut_in
