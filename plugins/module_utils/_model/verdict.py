@@ -111,7 +111,7 @@ class Verdict:
     path: the hops from the cause to the failed stage: source, target, and the evidence of each.
     next: the command to run next, and where.
     then: what to do once the settings that it shows are right.
-    alternatives: other possible causes, the likeliest first.
+    alternatives: other possible causes, the likeliest first, each with its own evidence and what to do next.
     """
 
     result: Result
