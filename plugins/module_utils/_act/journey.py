@@ -105,6 +105,7 @@ class Traveller:
         self.actions = []
         self.failed = None
         self.idle_s = 0.0
+        self.boot_request = None
         self.before = servers.read(self.nova, self.id)
 
     @property

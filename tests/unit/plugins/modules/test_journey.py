@@ -202,6 +202,12 @@ def test_a_third_guest_boots_from_the_snapshot(go, cloud):
 
 
 @pytest.mark.usefixtures("two", "watcher")
+def test_the_request_of_a_boot_is_that_of_its_operation_alone(go):
+    details = go("journey", journey=["boot_snapshot", "pause"])["record"]["details"]
+    assert details["request_id"] == details["legs"][-1]["request_id"]
+
+
+@pytest.mark.usefixtures("two", "watcher")
 def test_a_third_guest_that_shows_nothing_fails_as_the_first_one_would(error, go, cloud):
     shown = cloud.console
     known = {server["id"] for server in cloud.all("servers")}
