@@ -184,14 +184,11 @@ from typing import Any
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (
     guest,
     networking,
+    proof,
     reach,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (
     options as stage_options,
-)
-from ansible_collections.stackproof.provision.plugins.module_utils._act.console import (
-    console_pace,
-    read_console,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._act.stage import (
     Stage,
@@ -237,29 +234,19 @@ def follow_guest(
     stage: Stage[MetadataDetails], server: Resource, nonces: guest.Nonces
 ) -> GuestReport:
     """Wait for the guest's proof, and return it. The details have what it showed, however the wait ends."""
-    nova = stage.cloud.compute
-    seen = guest.read("", nonces)
 
-    def look() -> Look:
-        nonlocal seen
-        seen = guest.read(read_console(nova, server.id), nonces)
+    def failure(seen: GuestReport) -> StageError:
+        return finding(stage, seen, server, nonces)
+
+    def note(seen: GuestReport) -> None:
         stage.details = replace(stage.details, guest=seen)
         if guest.is_stranded(seen) and stage.details.reason is None:
             reason = give_router(stage)
             stage.details = replace(stage.details, reason=reason)
         if guest.is_wrong(seen, server.id, nonces):
-            raise finding(stage, seen, server, nonces)
-        return guest.is_proved(seen), guest.progress(seen), seen
+            raise failure(seen)
 
-    try:
-        stage.wait(
-            "the guest to show that it read metadata and user data",
-            look,
-            console_pace,
-        )
-    except DeadlinePassed:
-        raise finding(stage, seen, server, nonces) from None
-    return seen
+    return proof.follow(stage, server.id, nonces, "the guest", failure, note)
 
 
 def has_ovn_metadata(stage: Stage[MetadataDetails], network: Resource) -> bool:

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from .._model.details import JourneyDetails
-from .._record.errors import DeadlinePassed
-from .._record.waiting import Look
-from . import guest
+from .._model.details import GuestReport, JourneyDetails
+from .._record.errors import StageError
+from . import guest, proof
 from .booting import make_server, proof_of, wait_until_active
-from .console import console_pace, read_console
 from .stage import Named, Stage
 
 
@@ -39,21 +37,9 @@ def boot_from(
 def await_proof(stage: Stage[Any], server: Named) -> None:
     """Wait until a guest has shown that it has read its metadata and its user data."""
     nonces = guest.nonces(stage.run.id, stage.run.record.started)
-    seen = guest.read("", nonces)
 
-    def look() -> Look:
-        nonlocal seen
-        console = read_console(stage.cloud.compute, server.id)
-        seen = guest.read(console, nonces)
-        return guest.is_proved(seen), guest.progress(seen), seen
+    def failure(seen: GuestReport) -> StageError:
+        name = f"the server {server.name}"
+        return guest.unproved(name, seen, server.id, nonces)
 
-    try:
-        stage.wait(
-            "the third guest to show that it read metadata and user data",
-            look,
-            console_pace,
-        )
-    except DeadlinePassed:
-        raise guest.unproved(
-            f"the server {server.name}", seen, server.id, nonces
-        ) from None
+    proof.follow(stage, server.id, nonces, "the third guest", failure)
