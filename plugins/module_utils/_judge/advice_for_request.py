@@ -55,10 +55,7 @@ OF_FLAVOR = (
     Shortage.INSUFFICIENT,
 )
 # The component on whose host the command about what is missing is run, where it is not one of the API
-RUN_ON = {
-    Shortage.UNMAPPED: "nova-conductor",
-    Shortage.SEGMENTS: NEUTRON_SERVER,
-}
+RUN_ON = {Shortage.UNMAPPED: "nova-conductor"}
 # What bounds the networks of projects: their types, and how many there are of each
 SEGMENT_RANGES = (
     "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "

@@ -148,7 +148,7 @@ def test_who_failed_at_a_peer_that_fails_several_projects_waits_for_it():
     assert named(causes(silent, own, hosts=CLOUD))[0] == ("keystone", "ctl")
     other = failed_at("nova-conductor", "database", How.BROKEN_OFF, own=False, host="ctl")
     assert named(causes(silent, own, other, hosts=CLOUD))[0][0] == "database"
-    # An answer is none of that.
+    # A peer that answers is not one of them.
     refused = [replace(failure, how=How.MISSING) for failure in (own, other)]
     assert world_of(*refused).failing == set()
 
