@@ -33,7 +33,12 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ports import INTEGRATION, link_of_open_ports, patched
+from .ports import (
+    INTEGRATION,
+    link_of_open_ports,
+    link_of_taken_packets,
+    patched,
+)
 
 ACTIVE = "active"
 # Neutron binds a port to its host by one of these, or says that it could not.
@@ -672,6 +677,7 @@ CHAIN = ChainDefinition(
             here,
             FLOWS,
         ),
+        link_of_taken_packets("ovn_taken"),
         LinkDefinition(
             "ovn_up",
             "ovn-northd",

@@ -23,7 +23,12 @@ from .definitions import (
     read,
 )
 from .ovn_port import plugged, port_bound
-from .ports import INTEGRATION, link_of_open_ports, patched
+from .ports import (
+    INTEGRATION,
+    link_of_open_ports,
+    link_of_taken_packets,
+    patched,
+)
 from .services import agent_on, is_alive
 
 AGENT = "neutron-l2-agent"
@@ -122,5 +127,6 @@ CHAIN = ChainDefinition(
         ),
         LinkDefinition("ovs_tagged", AGENT, tagged, here, "ovs-vsctl show"),
         LinkDefinition("ovs_linked", "libvirt", linked, here, "ip link show"),
+        link_of_taken_packets("ovs_taken"),
     ),
 )

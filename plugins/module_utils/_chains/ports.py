@@ -17,10 +17,14 @@ from .definitions import (
     applies_if,
     broken,
     given,
+    here,
     holds_if,
+    read,
 )
 from .services import agent_on
 
+# The first packets of a guest may come before the flows of its port.
+FEW_PACKETS = 3
 # The kind of a bridge's own port, which is usually down as nothing uses it
 OWN = "internal"
 # The bridge into which ports are plugged
@@ -128,6 +132,29 @@ def first_cut(
         if interface.drops:
             return interface
     return None
+
+
+def takes_packets(cloud: Cloud) -> Found:
+    """Check whether the switch takes what a new guest sends: the flows of its port count what came in by its link.
+
+    An older guest may send nothing, and its flows may be younger than its link.
+    """
+    applies_if(not cloud.is_of_others)
+    interface = given(cloud.interface(cloud.host))
+    received = given(given(interface.link).received)
+    applies_if(received > FEW_PACKETS)
+    counted = read(given(interface.flows).packets)
+    return holds_if(counted > 0, "0", str(received))
+
+
+def link_of_taken_packets(code: str) -> LinkDefinition:
+    return LinkDefinition(
+        code,
+        "ovsdb",
+        takes_packets,
+        here,
+        "ovs-vsctl get Open_vSwitch . other_config; ovs-appctl dpif/show",
+    )
 
 
 def link_of_open_ports(

@@ -25,7 +25,8 @@ PROJECTS = (
                     "ovs-ofctl",
                     "vswitch",
                     "br-int",
-                    "ovsdb(?!app)",
+                    # Their libraries speak to OVN's databases as well.
+                    "ovsdb(?!app|_idl)",
                     "openflow",
                 ),
                 ports=(Port(6640, "ovsdb"),),

@@ -17,7 +17,13 @@ PROJECTS = (
                 "ovn-nb-db",
                 network_back_end="ovn",
                 stages=("network",),
-                mentioned_as=("northbound", "OVN_Northbound", "nb_idl"),
+                mentioned_as=(
+                    "northbound",
+                    "OVN_Northbound",
+                    "nb_idl",
+                    # Its tables
+                    r"\b(?:NB_Global|Logical_(?:Switch|Router)\w*|DHCP_Options|Port_Group)\b",
+                ),
                 ports=(Port(6641, "ovsdb"),),
                 url_options=("ovn_nb_connection",),
                 commands=Commands(
@@ -31,7 +37,14 @@ PROJECTS = (
                 "ovn-sb-db",
                 network_back_end="ovn",
                 stages=("network", "metadata"),
-                mentioned_as=("southbound", "OVN_Southbound", "sb_idl"),
+                mentioned_as=(
+                    "southbound",
+                    "OVN_Southbound",
+                    "sb_idl",
+                    # Its tables
+                    r"\b(?:SB_Global|Port_Binding|Chassis_Private|Datapath_Binding|MAC_Binding|Logical_Flow)\b",
+                    r'\btable \\?"(?:Chassis|Encap)\\?"',
+                ),
                 ports=(Port(6642, "ovsdb"),),
                 url_options=("ovn_sb_connection",),
                 commands=Commands(state="ovn-sbctl show"),

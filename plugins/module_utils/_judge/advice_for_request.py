@@ -36,6 +36,7 @@ BY_SHORTAGE = {
     Shortage.MIN_UNIT: INVENTORIES,
     Shortage.STEP_SIZE: INVENTORIES,
     Shortage.IMAGE: "openstack image show {subject}",
+    Shortage.REFUSED: "openstack {subject} list --long",
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
     Shortage.NETWORK_DISABLED: "openstack network show {subject}",

@@ -147,7 +147,7 @@ def behind_step(symptom: Symptom, world: World) -> Shares:
     """
     found = Shares(world)
     for component, host in world.breaks:
-        found.give(component, host, 1.0)
+        found.give_owner(component, host)
     for halt in world.halts:
         if symptom.component not in (halt.component, halt.peer):
             found.give_all(shares(halt, world))

@@ -48,6 +48,33 @@ UNSUPPORTED = {
     "UnsupportedHardware": "the hardware that the image asks for",
     "InvalidMachineType": "the machine type",
 }
+# Exceptions of nova-compute about a request that no host would accept: what it is about, and what is wrong with that.
+# Nova's API answers most of such requests itself.
+REFUSED_REQUESTS = {
+    "ExternalNetworkAttachForbidden": (
+        "network",
+        "a port on an external network needs an administrator",
+    ),
+    "FlavorDiskSmallerThanImage": (
+        "flavor",
+        "the image is larger than the disk of the flavor",
+    ),
+    "FlavorDiskSmallerThanMinDisk": (
+        "flavor",
+        "the image wants a larger disk than that of the flavor",
+    ),
+    "FlavorMemoryTooSmall": (
+        "flavor",
+        "the image wants more memory than the flavor has",
+    ),
+    "PortInUse": ("port", "another server has the port"),
+    "PortNotUsable": ("port", "the port is of another project"),
+    "NetworkRequiresSubnet": ("network", "the network has no subnet"),
+    "SecurityGroupCannotBeApplied": (
+        "network",
+        "a network without port security takes no security group",
+    ),
+}
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
 IN_SETTINGS = ("InvalidMachineType",)
 
@@ -61,6 +88,7 @@ def of_case(case: Case) -> Explanation | None:
         return without_zone(case)
     explanation = (
         unsupported(case)
+        or refused_request(case)
         or insufficient(case)
         or cut_off(case)
         or explained(case, error)
@@ -149,6 +177,18 @@ def unsupported(case: Case) -> Explanation | None:
         host=hosts[0],
     )
     return Explanation(Sought.HOST, Answer.SHORT, reason=reason)
+
+
+def refused_request(case: Case) -> Explanation | None:
+    """Return what is wrong with a request that nova-compute has refused, as any host would."""
+    if case.stage.stage not in SCHEDULED:
+        return None
+    for error in filter(is_reason, case.record.known_errors):
+        if error.exception_class in REFUSED_REQUESTS:
+            subject, detail = REFUSED_REQUESTS[error.exception_class]
+            reason = Reason(Shortage.REFUSED, subject, detail=detail)
+            return Explanation(Sought.SERVER, Answer.SHORT, reason=reason)
+    return None
 
 
 def is_reason(error: LoggedError) -> bool:

@@ -72,7 +72,12 @@ class World:
         ]
         self.halts = halts(case, symptoms)
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
-        self.exonerated = exonerated(case) - halted
+        self.exonerated = {
+            place
+            for place in exonerated(case) - halted
+            # Who rejects others has the data, and does not let them at it.
+            if place[0] not in self.rejected
+        }
         self.unwell = {
             symptom.component for symptom in filter(is_unwell, symptoms)
         }
@@ -100,7 +105,7 @@ class World:
     def is_failure(self, symptom: Symptom) -> bool:
         """Return whether the run failed at a peer. At one that is unwell, or fails several projects, all count.
 
-        So do those of who broke off the run's own request: it cannot log the id of that any more.
+        So do those of who broke off the run's own request, or breaks a chain: it may not know the id of that.
         """
         if symptom.kind == Kind.REACH:
             return True
@@ -108,6 +113,7 @@ class World:
             symptom.own
             or symptom.peer in self.unwell | self.failing
             or symptom.component in self.broken_off
+            or symptom.place in self.breaks
         )
 
     def note_failure(self, symptom: Symptom) -> None:
@@ -303,11 +309,16 @@ def called_by(component: str | None) -> list[str]:
 
 
 def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
-    """Return the projects whose services each component rejects."""
+    """Return the projects whose services each component rejects; of its own project the hosts.
+
+    A project has one account at others, and none at its own services.
+    """
     callers: dict[str, set[str]] = {}
     for symptom in symptoms:
         if symptom.is_denied and symptom.peer and symptom.component:
             caller = project_of(symptom.component)
+            if caller == project_of(symptom.peer):
+                caller = symptom.host or caller
             callers.setdefault(symptom.peer, set()).add(caller)
     return callers
 

@@ -109,19 +109,21 @@ class Domain:
 
 @dataclass(frozen=True)
 class Link:
-    """A network link of the kernel."""
+    """A network link of the kernel. received: how many packets came in, which of a guest's are those that it sent."""
 
     mtu: int
     up: bool
+    received: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class Flows:
-    """The OpenFlow flows that name an interface, and the ages of the oldest and the youngest."""
+    """The OpenFlow flows that name an interface, the ages of the oldest and the youngest, and the packets they met."""
 
     count: int
     oldest_s: Optional[float]
     youngest_s: Optional[float]
+    packets: Optional[int] = None
 
 
 @dataclass(frozen=True)

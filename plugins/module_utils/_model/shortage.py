@@ -52,6 +52,7 @@ class Shortage(Word):
     ZONE_UNKNOWN = "zone_unknown"
     ZONE_UNAVAILABLE = "zone_unavailable"
     IMAGE = "image"
+    REFUSED = "refused"
     QUOTA = "quota"
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
@@ -81,8 +82,8 @@ class Reason:
     subject: what is missing or too small: a trait, a resource class, a property, a zone, a filter, a quota, a network;
     or the port that is denied something. asked, free, capacity: how much is asked for, left, and there in all.
     reserved, leftover: how much of it an operator holds back, and how much belongs to consumers that do not exist.
-    detail: the reason why a service was disabled, or names to choose from. provider: the id of the resource provider.
-    host: where most is free.
+    detail: the reason why a service was disabled, names to choose from, or what is refused. provider: the id of the
+    resource provider. host: where most is free.
     """
 
     code: Shortage
@@ -158,6 +159,7 @@ class Sought(Word):
     ADDRESS = "address"
     SEGMENT = "segment"
     IMAGE = "image"
+    SERVER = "server"
     QUOTA = "quota"
     TRAFFIC = "traffic"
 

@@ -18,6 +18,7 @@ from ..commands import Host, UnreadError
 from ..ovsdb import columns_of, number, rows
 
 AGE = re.compile(r"\bduration=([\d.]+)s")
+PACKETS = re.compile(r"\bn_packets=(\d+)")
 
 
 def read(host: Host, port: str) -> SwitchInterface | None:
@@ -99,28 +100,32 @@ def tag_of(host: Host, name: str) -> int | None:
 
 
 def link_of(host: Host, name: str) -> Link | None:
-    """Return the MTU, and whether the link is up; None if the kernel has no such link."""
+    """Return the MTU, whether the link is up and what it received; None if the kernel has no such link."""
+    words = ("ip", "-json", "-statistics", "link", "show", "dev", name)
     try:
-        links = json.loads(
-            host.ask(
-                "ovs", "ip", "-json", "link", "show", "dev", name, root=False
-            )
-        )
+        links = json.loads(host.ask("ovs", *words, root=False))
     except UnreadError as exc:
         if "does not exist" in exc.output:
             return None
         raise
-    return Link(links[0]["mtu"], "UP" in links[0]["flags"])
+    link = links[0]
+    counters = link.get("stats64", {}).get("rx", {})
+    return Link(link["mtu"], "UP" in link["flags"], counters.get("packets"))
 
 
 def flows_of(
     host: Host, bridge: str | None, ofport: int | None
 ) -> Flows | None:
-    """Return the number of flows that name the port, and the ages of the oldest and the youngest."""
+    """Return the number of flows that name the port, the ages of the oldest and the youngest, and their packets."""
     if bridge is None or ofport is None:
         return None
     flows = host.ask(
         "ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}"
     )
     ages = list(map(float, AGE.findall(flows)))
-    return Flows(len(ages), max(ages, default=None), min(ages, default=None))
+    return Flows(
+        len(ages),
+        max(ages, default=None),
+        min(ages, default=None),
+        sum(map(int, PACKETS.findall(flows))),
+    )

@@ -41,7 +41,8 @@ HOW = {
     ],
     How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
     How.DENIED: [
-        "(?:permission|access|command) denied", "not permitted", r"\b(?:EACCES|EPERM)\b", "ACCESS_REFUSED",
+        "(?:permission|access|command) denied", "permission error", "not permitted", r"\b(?:EACCES|EPERM)\b",
+        "ACCESS_REFUSED",
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",

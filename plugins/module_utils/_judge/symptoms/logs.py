@@ -40,7 +40,7 @@ from .reach import CATALOG
 TIMED_OUT = "MessagingTimeout"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
-OVSDB_LIBRARY = "ovsdbapp"
+OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
 # These are about a value that was read, and not about the code that reads it.
@@ -281,7 +281,7 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
         module_of(error.exception),
         module_of(error.logger),
     )
-    if OVSDB_LIBRARY in modules:
+    if not OVSDB_LIBRARIES.isdisjoint(modules):
         return without(component, databases_of(error, component))
     if TIMED_OUT in exception:
         return answering(component)

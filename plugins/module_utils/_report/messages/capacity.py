@@ -30,6 +30,7 @@ NOTHING = {
     Sought.ADDRESS: "No address is free",
     Sought.SEGMENT: "No network can be created",
     Sought.IMAGE: "The image is not accepted",
+    Sought.SERVER: "The server cannot be built as asked",
     Sought.QUOTA: "Quota exceeded",
     Sought.TRAFFIC: "The guest is cut off",
 }
@@ -718,8 +719,9 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.HOST_UNKNOWN: host_unknown,
     Shortage.NO_HOSTS: no_hosts,
     Shortage.UNMET: unmet,
-    Shortage.IMAGE: lambda reason, _explanation, _hosts: (
-        reason.detail or "",
+    **dict.fromkeys(
+        (Shortage.IMAGE, Shortage.REFUSED),
+        lambda reason, _explanation, _hosts: (reason.detail or "",),
     ),
     Shortage.QUOTA: quota,
     Shortage.ADDRESSES: addresses,

@@ -285,6 +285,13 @@ LINKS = {
     "ovs_linked": LinkText(
         "the link of the port is up", "the link of the port is {found}"
     ),
+    **dict.fromkeys(
+        ("ovn_taken", "ovs_taken"),
+        LinkText(
+            "the switch takes the guest's packets",
+            "the switch forwards nothing: of {expected} packets of the guest its flows count {found}",
+        ),
+    ),
     "dhcp_agent_alive": LinkText(
         "the DHCP agent reports to Neutron", "{found}"
     ),

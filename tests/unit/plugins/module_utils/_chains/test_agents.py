@@ -102,6 +102,15 @@ def without_link(record: Json) -> None:
     interface(record)["link"]["up"] = False
 
 
+def with_packets(record: Json, received: int, counted: int) -> None:
+    interface(record)["link"]["received"] = received
+    interface(record)["flows"]["packets"] = counted
+
+
+def without_forwarding(record: Json) -> None:
+    with_packets(record, 40, 0)
+
+
 def binding_failed(record: Json) -> None:
     record["instance"]["ports"][0]["kind"] = "binding_failed"
 
@@ -117,6 +126,7 @@ BREAKS = [
     (unplugged, "ovs_plugged", "ovsdb", HERE),
     (dead_vlan, "ovs_tagged", L2, HERE),
     (without_link, "ovs_linked", "libvirt", HERE),
+    (without_forwarding, "ovs_taken", "ovsdb", HERE),
 ]
 
 
@@ -163,7 +173,7 @@ def test_what_does_not_run_loses_no_request_on_its_way(processes: list[Json], st
 
 
 def test_the_chain_of_the_port_holds() -> None:
-    chain = chains_of()["ovs_port"]
+    chain = chains_of(lambda record: with_packets(record, received=40, counted=38))["ovs_port"]
     assert {link.state for link in chain.links} == {LinkState.HOLDS}
 
 

@@ -102,6 +102,12 @@ def unplugged(record: Json) -> None:
     host(record, HERE)["facts"]["interfaces"][PORT] = None
 
 
+def with_packets(record: Json, received: int, counted: int) -> None:
+    interface = host(record, HERE)["facts"]["interfaces"][PORT]
+    interface["link"]["received"] = received
+    interface["flows"]["packets"] = counted
+
+
 def with_dropping_flow(record: Json) -> None:
     traces = host(record, HERE)["stores"]["traces"]
     traces[0].update(outcome="dropped", table=0, rule="udp,tp_dst=67, priority 65000")
@@ -212,13 +218,15 @@ BREAKS = {
     ),
     "ovn_connected": (mapped_to_no_bridge, "ovn-controller", HERE),
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
+    "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),
 }
 
 
 def test_all_links_of_a_healthy_port_hold():
-    links_of = {chain.name: [link.state for link in chain.links] for chain in chains_of().values()}
+    found = chains_of(lambda record: with_packets(record, received=40, counted=38))
+    links_of = {chain.name: [link.state for link in chain.links] for chain in found.values()}
     assert set(links_of) == {"image", "server", "ovn_port", "metadata"}
     assert set(links_of["ovn_port"]) == {LinkState.HOLDS}
     assert LinkState.BROKEN not in links_of["metadata"]
@@ -241,6 +249,19 @@ def test_a_device_that_libvirt_has_not_made_yet_breaks_nothing() -> None:
 
     found = {link.code: link.state for link in chains_of(waiting)["ovn_port"].links}
     assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("received", "is_of_others"), [(2, False), (40, True)])
+def test_a_guest_that_may_send_nothing_shows_nothing_of_the_switch(received: int, is_of_others: bool) -> None:
+    """The first packets may come before the flows; one of others may have got its lease before these were made."""
+
+    def idle(record: Json) -> None:
+        with_packets(record, received, counted=0)
+        if is_of_others:
+            record["diagnosis"] = {"created": record["started"]}
+
+    found = {link.code: link.state for link in chains_of(idle)["ovn_port"].links}
+    assert found["ovn_taken"] is LinkState.NOT_APPLICABLE
 
 
 def test_an_interface_that_libvirt_has_taken_away_with_the_domain_breaks_nothing() -> None:

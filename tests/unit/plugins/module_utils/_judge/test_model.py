@@ -182,6 +182,23 @@ def test_a_peer_that_was_changed_just_now_rejects_for_that():
     assert named(causes(rejected, of_peer, of_both, hosts=hosts))[0] == ("glance-api", "ctl")
 
 
+def test_who_breaks_a_chain_waits_for_who_rejects_it_on_all_its_hosts():
+    """It writes to a database of its own project, in which no project has an account."""
+    link = seen(Kind.LINK, "ovn-controller", "c1", certain=True)
+    rejected = [
+        failed_at("ovn-controller", "ovn-sb-db", How.DENIED, own=False, certain=True, host=name)
+        for name in ("c1", "c2", "c3")
+    ]
+    with_ovn = [host(name, "nova-compute", "ovn-controller") for name in ("c1", "c2", "c3")]
+    with_ovn[0]["facts"]["domain"] = {"uuid": "x"}
+    hosts = (*with_ovn, host("db", "ovn-sb-db"))
+    assert named(causes(link, owed("ovn-controller"), hosts=hosts))[0] == ("ovn-controller", "c1")
+    assert named(causes(link, owed("ovn-controller"), *rejected, hosts=hosts))[0] == ("ovn-sb-db", "db")
+    # One host alone may have been given something wrong, so both ends are named.
+    alone = causes(link, owed("ovn-controller"), rejected[0], hosts=hosts)
+    assert named_by(alone).between == rejected[0]
+
+
 def test_a_warning_of_a_peer_does_not_make_it_unwell():
     warning = seen(Kind.REPORT, "rabbitmq", "ctl", how=How.WARNING)
     assert world_of(warning, hosts=CLOUD).unwell == set()

@@ -254,6 +254,17 @@ REQUESTS = {
         "No host fits: Secure Boot is not supported (c1, c2)",
         "on c1: virsh domcapabilities",
     ),
+    "a port on a network that is not for all": (
+        {
+            "message": "Build of instance x aborted: Failed to allocate the network(s), not rescheduling.",
+            "errors": [
+                logged(host="c1", exception="nova.exception.ExternalNetworkAttachForbidden"),
+                logged(host="c1", exception="nova.exception.BuildAbortException"),
+            ],
+        },
+        "The server cannot be built as asked: a port on an external network needs an administrator",
+        "openstack network list --long",
+    ),
     "a back end that is disabled": (
         {
             "message": "the volume became error; the cloud answered: Could not find any available weighted backend.",

@@ -16,7 +16,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.codec 
 from recorded_hosts import printed
 
 PORT, TAP = "bd6f4d7b-9cf8-4359-8587-aae420e24aca", "tapbd6f4d7b-9c"
-AGES = [float(age) for age in re.findall(r"duration=([\d.]+)s", printed("compute2", "dump-flows"))]
+FLOWS = printed("compute2", "dump-flows")
+AGES = [float(age) for age in re.findall(r"duration=([\d.]+)s", FLOWS)]
 INTERFACE = {
     "name": TAP,
     "ofport": json.loads(printed("compute2", "find Interface"))["data"][0][1],
@@ -28,8 +29,14 @@ INTERFACE = {
     "others": [],
     "bridge": "br-int",
     "tag": json.loads(printed("compute2", "find Port"))["data"][0][0],
-    "link": {"mtu": 1500, "up": True},
-    "flows": {"count": len(AGES), "oldest_s": max(AGES), "youngest_s": min(AGES)},
+    # The counters were not asked for yet when this host was recorded.
+    "link": {"mtu": 1500, "up": True, "received": None},
+    "flows": {
+        "count": len(AGES),
+        "oldest_s": max(AGES),
+        "youngest_s": min(AGES),
+        "packets": sum(map(int, re.findall(r"n_packets=(\d+)", FLOWS))),
+    },
 }
 
 
@@ -103,9 +110,10 @@ def test_a_link_that_the_kernel_does_not_have_is_none(replay):
 
 
 def test_a_link_that_is_down_is_told(replay):
-    host = replay(None, {"ip ": '[{"mtu": 9000, "flags": ["BROADCAST", "LOWER_UP"]}]'})
-    assert to_json(ovs.link_of(host, "tap")) == {"mtu": 9000, "up": False}
-    assert host.execute.asked == ["ip -json link show dev tap"]
+    counters = '"stats64": {"rx": {"bytes": 5034, "packets": 46}, "tx": {"bytes": 4300, "packets": 33}}'
+    host = replay(None, {"ip ": f'[{{"mtu": 9000, "flags": ["BROADCAST", "LOWER_UP"], {counters}}}]'})
+    assert to_json(ovs.link_of(host, "tap")) == {"mtu": 9000, "up": False, "received": 46}
+    assert host.execute.asked == ["ip -json -statistics link show dev tap"]
 
 
 def test_a_port_that_is_not_there_or_has_no_tag_has_none(replay):
@@ -116,7 +124,12 @@ def test_a_port_that_is_not_there_or_has_no_tag_has_none(replay):
 
 def test_no_flows_have_no_age(replay):
     host = replay(None, {"id -u": "0", "ovs-ofctl": "NXST_FLOW reply (xid=0x4):\n"})
-    assert to_json(ovs.flows_of(host, "br-int", 4)) == {"count": 0, "oldest_s": None, "youngest_s": None}
+    assert to_json(ovs.flows_of(host, "br-int", 4)) == {
+        "count": 0,
+        "oldest_s": None,
+        "youngest_s": None,
+        "packets": 0,
+    }
 
 
 def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
