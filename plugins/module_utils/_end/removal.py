@@ -322,9 +322,13 @@ def why_foreign(entry: Entry, mark: str) -> str | None:
 class Removal:
     """The removal of one resource: step() is called until it is gone, or its failure is final."""
 
-    def __init__(self, entry: Entry, mark: str) -> None:
+    def __init__(
+        self, entry: Entry, mark: str, may_be_hidden: bool = False
+    ) -> None:
         self.entry = entry
         self.mark = mark
+        # Whether the cloud shows this run less than there is: Neutron hides what a role may not see.
+        self.may_be_hidden = may_be_hidden
         self.kind = KINDS[entry["kind"]]
         self.id: str | None = entry["id"]
         self.tries = 0
@@ -454,6 +458,13 @@ class Removal:
             seconds_between(self.entry["lost"] or self.entry["begun"], now())
             > OLD
         )
+        if answered and self.may_be_hidden and not is_old:
+            self.final = True
+            self.reason = (
+                "the cloud does not show it, and has forbidden the run something: it may be there, "
+                "and your role may not see it"
+            )
+            return
         self.gone = (
             answered or is_old or time.monotonic() - self.missed_since > SETTLE
         )
@@ -565,6 +576,7 @@ def sorted_out(
     """Return the removals of what the run has made, the newest first, and what it cannot have made."""
     removals: list[Removal] = []
     foreign: list[Leftover] = []
+    may_be_hidden = was_forbidden(run)
     for entry in reversed(entries):
         if entry["kind"] in ledger.FORMS and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
@@ -572,8 +584,14 @@ def sorted_out(
         if reason:
             foreign.append(accounts.leftover(entry, reason))
         else:
-            removals.append(Removal(entry, run.mark))
+            removals.append(Removal(entry, run.mark, may_be_hidden))
     return removals, foreign
+
+
+def was_forbidden(run: Run) -> bool:
+    """Return whether the cloud has refused a stage of a run what the role of its user does not allow."""
+    errors = [stage.error for stage in run.record.stages]
+    return any(error and error.status == FORBIDDEN for error in errors)
 
 
 def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:

@@ -16,7 +16,7 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.session import OutOfTimeError
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Leftover, Stage
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Leftover, Stage
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import StageName, StageStatus
 from ansible_collections.stackproof.provision.plugins.module_utils._record import ledger, shared_memory, waiting
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
@@ -548,6 +548,20 @@ def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
     assert remove() == []
     assert events(run, "gone") == ["network"]
     assert cloud.asked("DELETE") == []
+
+
+def test_what_a_role_may_not_see_is_not_taken_for_gone(cloud, run, had, remove):
+    """Neutron answers 404 about it; once the role is as before, the next removal finds it."""
+    thing = had("network")
+    refused = Failure("forbidden", "not allowed", None, "not allowed", 403, None, "Look at the role.")
+    run.put_stage(Stage(StageName.IMAGE, StageStatus.FAILED, error=refused))
+    hidden = cloud.things["/network/v2.0/networks"].pop(thing["id"])
+    (left,) = remove()
+    assert (left.kind, events(run, "gone")) == ("network", [])
+    assert left.reason.startswith("the cloud does not show it, and has forbidden the run something")
+    cloud.things["/network/v2.0/networks"][thing["id"]] = hidden
+    assert remove() == []
+    assert events(run, "gone") == ["network"]
 
 
 def test_what_is_not_there_by_its_id_is_looked_for_by_its_name(cloud, run, had, remove):
