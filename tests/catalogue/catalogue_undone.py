@@ -11,7 +11,8 @@ from devstack_under_test import HOST
 ON_HOSTS = {
     "files": (
         "find /etc/nova /etc/neutron /etc/cinder /etc/glance /etc/keystone /etc/placement /etc/ceph /etc/hosts"
-        " /etc/mysql /etc/libvirt/qemu.conf /etc/sudoers.d /run/systemd/system /run/systemd/system.control -type f"
+        " /etc/mysql /etc/libvirt/qemu.conf /etc/libvirt/libvirtd.conf /etc/libvirt/hooks /etc/sudoers.d"
+        " /run/systemd/system /run/systemd/system.control /opt/catalogue -type f"
         " -not -path '*/fernet-keys/*' -exec sha256sum {} + 2>/dev/null | sort"
     ),
     "rights": (
@@ -29,12 +30,14 @@ ON_HOSTS = {
         " ovs-vsctl --if-exists get open_vswitch . other_config:flow-restore-wait 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
         " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
+        " ovs-vsctl --columns=name list mirror 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
         " ovs-ofctl --protocols=OpenFlow10,OpenFlow13,OpenFlow15 dump-flows br-int 2>/dev/null | grep priority=65535,"
         " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort;"
         " ovs-ofctl --protocols=OpenFlow13,OpenFlow15 dump-flows br-ex 2>/dev/null | grep -c priority=65535,"
     ),
     "masked": "systemctl list-unit-files --no-legend --state=masked-runtime",
+    "guests": "virsh --quiet list --all --uuid 2>/dev/null | grep '^00000000-'",
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
     "kept": (
         "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /var/lib/nova/*.kept /run/openvswitch/*.kept"
@@ -43,6 +46,7 @@ ON_HOSTS = {
     "ceph": (
         "test ! -e /etc/ceph/ceph.client.admin.keyring || { timeout 20 ceph config dump;"
         " timeout 20 ceph osd pool get vms crush_rule; timeout 20 ceph osd crush rule ls;"
+        " timeout 20 rbd config pool get vms rbd_qos_iops_limit;"
         " timeout 20 ceph daemon osd.0 config get osd_debug_inject_dispatch_delay_probability; } 2>/dev/null"
     ),
 }
@@ -57,7 +61,11 @@ ON_CONTROLLER = {
         " SELECT @@GLOBAL.require_secure_transport; SELECT host FROM nova.services WHERE version < 50 AND deleted=0;"
         " SELECT COUNT(*) FROM nova_api.request_specs WHERE id=2147483647;"
         " SELECT COUNT(*) FROM keystone.password WHERE expires_at IS NOT NULL;"
-        " SELECT direction, used_in_non_default_sg FROM neutron.securitygroupdefaultrules' 2>/dev/null"
+        " SELECT direction, used_in_non_default_sg FROM neutron.securitygroupdefaultrules;"
+        " SELECT name, root_provider_id FROM placement.resource_providers;"
+        ' SELECT user, JSON_VALUE(priv, "$.account_locked") FROM mysql.global_priv;'
+        ' SELECT COUNT(*) FROM neutron.ovn_hash_ring WHERE hostname="controller-old"'
+        "' 2>/dev/null"
     ),
     "queue": (
         "if command -v rabbitmqctl > /dev/null; then rabbitmqctl --quiet list_permissions --vhost /;"
@@ -66,16 +74,18 @@ ON_CONTROLLER = {
     ),
     "northbound": (
         "test ! -S /var/run/ovn/ovnnb_db.sock ||"
-        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat; do"
+        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat copp meter; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null;"
         " ovn-nbctl --if-exists get nb_global . options:default_acl_drop 2>/dev/null;"
+        " ovn-nbctl --if-exists get nb_global . options:enable_chassis_nb_cfg_update 2>/dev/null;"
         " ovn-sbctl --bare --columns=name list chassis 2>/dev/null | sort; ovn-sbctl get-connection 2>/dev/null"
     ),
 }
 # Answers of the cloud's APIs: the service, the path, and the fields of each of its rows that must stay
 IN_CLOUD = {
     "endpoints": ("identity", "/endpoints", "endpoints", ("id", "url", "enabled")),
+    "projects": ("identity", "/projects", "projects", ("name", "enabled")),
     "flavors": ("compute", "/flavors/detail?is_public=none", "flavors", ("id", "name")),
     "services": ("compute", "/os-services", "services", ("binary", "host", "status", "forced_down")),
     "aggregates": ("compute", "/os-aggregates", "aggregates", ("name", "hosts")),

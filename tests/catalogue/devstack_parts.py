@@ -11,6 +11,7 @@ from functools import partial
 from catalogue_parts import Cloud, Part, Peer, Special
 from devstack_faults import COMPUTE, CONDUCTOR, LIBVIRT, METADATA, MYSQL, OVN_AGENT, SCHEDULER
 from devstack_under_test import HOST
+from fifth_fresh import fifth_fresh_of
 from lab_under_test import DIRECTORY, HOSTS
 from sites import of_devstack
 from ways_to_break import commanded, few_connections, full_disk
@@ -60,6 +61,7 @@ SPECIALS = {
     "instances-disk-full": Special(INSTANCES, "nova-compute libvirt", HOST),
 }
 
+SITE = of_devstack(HOSTS, MYSQL)
 CLOUD = Cloud(
     parts=PARTS,
     specials=SPECIALS,
@@ -68,5 +70,7 @@ CLOUD = Cloud(
     workers=WORKERS,
     variables={"volume": "none"},
     images={"image_file": str(DIRECTORY / "probe.raw")},
-    wrong=wrong_of(of_devstack(HOSTS, MYSQL)),
+    wrong=wrong_of(SITE),
+    # The halves before it are of the lab alone.
+    unseen={"fifth": tuple(fifth_fresh_of(SITE))},
 )

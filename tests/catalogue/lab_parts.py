@@ -10,6 +10,7 @@ from functools import partial
 
 from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
+from fifth_fresh import fifth_fresh_of
 from fourth_fresh import fourth_fresh_of
 from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
@@ -146,5 +147,6 @@ CLOUD = Cloud(
         "second": tuple(second_fresh_of(SITE)),
         "third": tuple(third_fresh_of(SITE)),
         "fourth": tuple(fourth_fresh_of(SITE)),
+        "fifth": tuple(fifth_fresh_of(SITE)),
     },
 )
