@@ -271,7 +271,8 @@ def give_router(stage: Stage[MetadataDetails]) -> str:
         if has_ovn_metadata(stage, network):
             return "The guest finds nobody who routes to its metadata, which OVN should do."
         stage.say("the guest finds nobody who routes to its metadata")
-        networking.make_router(stage, subnet.id)
+        router = networking.make_router(stage)
+        networking.add_interface(stage, "router_interface", router, subnet.id)
     except CLOUD_ERRORS as exc:
         return f"The guest needs a router for its metadata: {errors.sentence(explain(exc, 'making one'))}"
     return "A router was made: the guest found nobody who routes to its metadata, so the DHCP agent serves none."

@@ -21,6 +21,12 @@ options:
   network:
     description: Name or id of an existing network to use. By default the stage creates one.
     type: str
+  ipv4:
+    description:
+      - Whether guests of a new network get an IPv4 address. Without one they have that of O(ipv6) alone, ask for their
+        metadata over IPv6, and have no floating IP.
+    type: bool
+    default: true
   cidr:
     description: Range of the subnet of a new network.
     type: str
@@ -248,19 +254,19 @@ NAMES_OF_ICMP6 = (ICMP6, "icmpv6", "58")
 
 @dataclass(frozen=True)
 class Ranges:
-    """The ranges of a network's addresses. ipv6: None if it has none."""
+    """The ranges of a network's addresses. None where it has none of that version; it has one at least."""
 
-    ipv4: str
+    ipv4: str | None
     ipv6: str | None
 
 
 @dataclass(frozen=True)
 class Made:
-    """A network that the run has made, with its subnets."""
+    """A network that the run has made, with its subnets; None where it has none of that version."""
 
     network: Any
-    subnet: Any
-    subnet_ipv6: Any
+    subnet: Any = None
+    subnet_ipv6: Any = None
 
 
 @dataclass(frozen=True)
@@ -328,18 +334,22 @@ def make_network(
     network = make_marked(
         stage, f"{which}network", neutron.networks, neutron.create_network
     )
-    subnet = make_subnet(
-        stage,
-        f"{which}subnet",
-        network_id=network.id,
-        ip_version=4,
-        cidr=ranges.ipv4,
-        dns_nameservers=stage.params["dns_nameservers"],
-    )
-    subnet_ipv6 = None
+    made = Made(network)
+    # Where guests have both, one subnet is enough to tell them.
+    resolvers = {"dns_nameservers": stage.params["dns_nameservers"]}
+    if ranges.ipv4 is not None:
+        subnet = make_subnet(
+            stage,
+            f"{which}subnet",
+            network_id=network.id,
+            ip_version=4,
+            cidr=ranges.ipv4,
+            **resolvers,
+        )
+        made = replace(made, subnet=subnet)
     if ranges.ipv6 is not None:
         mode = stage.params["ipv6"]
-        subnet_ipv6 = make_subnet(
+        subnet = make_subnet(
             stage,
             f"{which}subnet_ipv6",
             network_id=network.id,
@@ -347,8 +357,10 @@ def make_network(
             cidr=ranges.ipv6,
             ipv6_ra_mode=mode,
             ipv6_address_mode=mode,
+            **({} if ranges.ipv4 else resolvers),
         )
-    return Made(network, subnet, subnet_ipv6)
+        made = replace(made, subnet_ipv6=subnet)
+    return made
 
 
 def make_subnet(stage: Stage[NetworkDetails], kind: str, **given: Any) -> Any:
@@ -366,20 +378,25 @@ def make_second_network(
 ) -> Any:
     """Make a network for the second guest on the run's router, and return it."""
     following = Ranges(
-        next_range(ranges.ipv4), ranges.ipv6 and next_range(ranges.ipv6)
+        ranges.ipv4 and next_range(ranges.ipv4),
+        ranges.ipv6 and next_range(ranges.ipv6),
     )
     made = make_network(stage, following, "second_")
-    add_interface(stage, "second_router_interface", router, made.subnet.id)
-    advertise(stage, "second_router_interface_ipv6", router, made)
+    connect(stage, router, made, "second_")
     return made.network
 
 
-def advertise(
-    stage: Stage[NetworkDetails], kind: str, router: Any, made: Made
+def connect(
+    stage: Stage[NetworkDetails], router: Any, made: Made, which: str = ""
 ) -> None:
-    """Connect a router to the subnet for IPv6, if there is one: it advertises that to guests."""
-    if made.subnet_ipv6 is not None:
-        add_interface(stage, kind, router, made.subnet_ipv6.id)
+    """Connect a router to the subnets of a network. It advertises that for IPv6 to guests."""
+    ends = {
+        "router_interface": made.subnet,
+        "router_interface_ipv6": made.subnet_ipv6,
+    }
+    for kind, subnet in ends.items():
+        if subnet is not None:
+            add_interface(stage, f"{which}{kind}", router, subnet.id)
 
 
 def next_range(cidr: str) -> str:
@@ -508,6 +525,7 @@ def check_options(params: Params) -> None:
             hint="Ask for one of them: floating_ip, or router: never.",
         )
     has_own_router = not params["network"] and params["router"] != "never"
+    check_versions(params)
     if wants_ipv6(params) and not has_own_router:
         message = "only a network and a router of the run's own can get IPv6"
         raise StageError(
@@ -521,6 +539,24 @@ def check_options(params: Params) -> None:
             "invalid",
             message,
             hint="Leave out the network and router: never, or check a bridged path.",
+        )
+
+
+def check_versions(params: Params) -> None:
+    """Refuse a network without addresses, and a floating IP for guests that have none of its version."""
+    if params["ipv4"]:
+        return
+    if not wants_ipv6(params):
+        raise StageError(
+            "invalid",
+            "a network without IPv4 and IPv6 has no addresses for guests",
+            hint="Say how guests get their IPv6 addresses with ipv6, or leave out ipv4: false.",
+        )
+    if params["floating_ip"]:
+        raise StageError(
+            "invalid",
+            "a guest with IPv6 alone has no floating IP, which is one of IPv4",
+            hint="Leave out floating_ip, or ipv4: false.",
         )
 
 
@@ -540,8 +576,10 @@ def rules_of(params: Mapping[str, Any]) -> list[Params]:
     ]
 
 
-def openings_of(rules: Iterable[Params], has_ipv6: bool) -> list[Opening]:
-    """Return what the security group is to let in, over IPv4 and, where guests have it, over IPv6."""
+def openings_of(
+    rules: Iterable[Params], has_ipv6: bool, has_ipv4: bool = True
+) -> list[Opening]:
+    """Return what the security group is to let in, over each version of IP that guests have."""
     over_ipv4: list[Opening] = []
     over_ipv6: list[Opening] = []
     for rule in rules:
@@ -549,7 +587,8 @@ def openings_of(rules: Iterable[Params], has_ipv6: bool) -> list[Opening]:
         if protocol in NAMES_OF_ICMP6:
             over_ipv6.append(Opening("IPv6", ICMP6, port))
             continue
-        over_ipv4.append(Opening("IPv4", protocol, port))
+        if has_ipv4:
+            over_ipv4.append(Opening("IPv4", protocol, port))
         if has_ipv6:
             name = ICMP6 if protocol == "icmp" else protocol
             over_ipv6.append(Opening("IPv6", name, port))
@@ -577,7 +616,9 @@ def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     ipv6 = ipv6_of(stage, network)
     stage.details = replace(stage.details, ipv6=ipv6)
     if has_port_security(stage, network):
-        wanted = openings_of(rules_of(stage.params), ipv6 is not None)
+        wanted = openings_of(
+            rules_of(stage.params), ipv6 is not None, stage.params["ipv4"]
+        )
         return make_security_group(stage, wanted)
     reason = f"the network {network.name} has no port security"
     stage.details = replace(stage.details, no_security_group=reason)
@@ -604,7 +645,7 @@ def find_networks(
 
 def ranges_of(params: Params) -> Ranges:
     ipv6 = params["ipv6_cidr"] if wants_ipv6(params) else None
-    return Ranges(params["cidr"], ipv6)
+    return Ranges(params["cidr"] if params["ipv4"] else None, ipv6)
 
 
 def wants_ipv6(params: Mapping[str, Any]) -> bool:
@@ -657,8 +698,8 @@ def act(stage: Stage[NetworkDetails]) -> None:
     second = network
     group = security_group_for(stage, network)
     if made is not None and needs_router(params, external):
-        router = make_router(stage, made.subnet.id, external and external.id)
-        advertise(stage, "router_interface_ipv6", router, made)
+        router = make_router(stage, external and external.id)
+        connect(stage, router, made)
         if is_routed(params):
             second = make_second_network(stage, router, ranges)
     if external is not None:
@@ -673,6 +714,7 @@ def main() -> None:
     }
     options = {
         "network": {"type": "str"},
+        "ipv4": {"type": "bool", "default": True},
         "cidr": {"type": "str", "default": "192.168.222.0/24"},
         "ipv6": {
             "type": "str",

@@ -24,8 +24,6 @@ PATIENCE = {FIRST: 600, SECOND: 30}
 # What a guest waits for an answer on a port. An emulated guest takes a second to start the program that asks.
 PORT_SECONDS = 5
 ANSWERED_WITHIN_S = 4.0
-# The header of ICMP and of IPv4
-HEADERS = 28
 PINGS = 3
 # No service that a guest may run is there.
 SHUT_PORTS = (4022, 4023, 4024)
@@ -39,7 +37,8 @@ SCRIPT = r"""
 peer=@PEER@
 now() { read -r up rest </proc/uptime; }
 show() { echo "stackproof-path: {\"nonce\": \"@NONCE@\", \"guest\": \"@GUEST@\", \"check\": \"$1\"$2}"; }
-try() { ping $whole -c 1 -W 1 -s "$1" $peer >/dev/null 2>&1; }
+send() { @PING@ "$@"; }
+try() { send $whole -c 1 -W 1 -s "$1" $peer >/dev/null 2>&1; }
 answers() { try "$1" || try "$1"; }
 fetch() {
   if command -v curl >/dev/null; then
@@ -49,13 +48,11 @@ fetch() {
   fi
 } 2>/dev/null
 knock() {
-  now; from=$up; joined=$(fetch "http://$peer:$1/"); now
+  now; from=$up; joined=$(fetch "http://@HOST@:$1/"); now
   show "$2" ", \"port\": $1, \"from\": $from, \"to\": $up, \"joined\": ${joined:-null}"
 }
 largest() {
-  while read -r name to rest; do
-    case $to in 00000000) device=$name ;; Destination) ;; *) other=$name ;; esac
-  done </proc/net/route
+@DEVICE@
   read -r mtu <"/sys/class/net/${device:-$other}/mtu"
   low=0 high=$((mtu - @HEADERS@))
   if answers $high; then low=$high; fi
@@ -67,11 +64,12 @@ largest() {
 }
 @FUNCTIONS@
 paths() {
+@BEFORE@
   whole=''
-  if ping -M do -c 1 -W 1 127.0.0.1 >/dev/null 2>&1; then whole='-M do'; fi
+  if send -M do -c 1 -W 1 @LOOPBACK@ >/dev/null 2>&1; then whole='-M do'; fi
   tries=0
-  until ping -c 1 -W 1 $peer >/dev/null 2>&1 || [ $tries -ge @PATIENCE@ ]; do tries=$((tries + 1)); sleep 1; done
-  output=$(ping -c @PINGS@ -W 1 $peer 2>&1)
+  until send -c 1 -W 1 $peer >/dev/null 2>&1 || [ $tries -ge @PATIENCE@ ]; do tries=$((tries + 1)); sleep 1; done
+  output=$(send -c @PINGS@ -W 1 $peer 2>&1)
   count=$(echo "$output" | grep -c 'time=')
   time=$(echo "$output" | sed -n 's/.*time=\([0-9.]*\).*/\1/p' | tail -n 1)
   show ping ", \"answers\": $count, \"ms\": ${time:-null}"
@@ -87,7 +85,7 @@ paths &
 # every few seconds as a sign of life. ping numbers its packets from 0 or 1, and starts there again if it has ended.
 WATCH = r"""  while :; do
     last='' seen=0
-    ping -i @INTERVAL@ $peer 2>/dev/null | while read -r line; do
+    send -i @INTERVAL@ $peer 2>/dev/null | while read -r line; do
       case $line in *seq=*) ;; *) continue ;; esac
       number=${line##*seq=} number=${number%% *} seen=$((seen + 1))
       lost=$((number - ${last:-$((number - 1))} - 1)) last=$number
@@ -99,6 +97,42 @@ WATCH = r"""  while :; do
 INTERVAL_S = 0.2
 SIGN = 15
 MOST_LINES = 100
+
+
+@dataclass(frozen=True)
+class Version:
+    """How guests speak a version of IP.
+
+    ether_type: as the rules of security groups call it. headers: the bytes of its header and of ICMP's. host: an
+    address in a URL. device: the lines of the script that find the interface.
+    """
+
+    ether_type: str
+    ping: str
+    loopback: str
+    headers: int
+    host: str
+    device: str
+
+
+IPV4 = Version(
+    "IPv4",
+    "ping",
+    "127.0.0.1",
+    28,
+    "$peer",
+    r"""  while read -r name to rest; do
+    case $to in 00000000) device=$name ;; Destination) ;; *) other=$name ;; esac
+  done </proc/net/route""",
+)
+IPV6 = Version(
+    "IPv6",
+    "ping6_of",
+    "::1",
+    48,
+    "[$peer]",
+    "  device=$(sed -n '/ lo$/d; s/.* //p; q' /proc/net/if_inet6)",
+)
 
 
 @dataclass(frozen=True)
@@ -126,10 +160,22 @@ class Errand:
     key_pair: login.KeyPair | None = None
     watches: bool = False
 
+    @property
+    def version(self) -> Version:
+        return version_of(self.peer)
 
-def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
-    """Return the ports to knock at, by the rules of a security group for what comes in over IPv4."""
-    opened = [ports_of(rule) for rule in rules if lets_in_tcp(rule)]
+
+def version_of(address: str) -> Version:
+    return IPV6 if ":" in address else IPV4
+
+
+def doors_of(
+    rules: Iterable[Mapping[str, Any]], ether_type: str = IPV4.ether_type
+) -> Doors:
+    """Return the ports to knock at, by the rules of a security group for what comes in over a version of IP."""
+    opened = [
+        ports_of(rule) for rule in rules if lets_in_tcp(rule, ether_type)
+    ]
     first_open = opened[0].start if opened else None
     first_shut = next(
         (port for port in SHUT_PORTS if not is_in_any(port, opened)), None
@@ -137,8 +183,11 @@ def doors_of(rules: Iterable[Mapping[str, Any]]) -> Doors:
     return Doors(first_open, first_shut)
 
 
-def lets_in_tcp(rule: Mapping[str, Any]) -> bool:
-    is_inward = (rule["direction"], rule["ether_type"]) == ("ingress", "IPv4")
+def lets_in_tcp(rule: Mapping[str, Any], ether_type: str) -> bool:
+    is_inward = (rule["direction"], rule["ether_type"]) == (
+        "ingress",
+        ether_type,
+    )
     return is_inward and rule["protocol"] in TCP
 
 
@@ -160,7 +209,7 @@ def steps_of(errand: Errand) -> list[str]:
     steps = [
         f"  knock {port} {name}" for name, port in knocks if port is not None
     ]
-    if errand.ipv6:
+    if errand.ipv6 and errand.version is IPV4:
         steps.append(errand.ipv6.command)
     if errand.name:
         steps.append(errand.name.command)
@@ -181,6 +230,8 @@ def functions_for(errand: Errand) -> str:
 
 def script(guest_name: str, nonce: str, errand: Errand) -> str:
     """Return what a guest is to run after its own proof."""
+    version = errand.version
+    has_ipv6_alone = errand.ipv6 is not None and version is IPV6
     values = {
         "FUNCTIONS": functions_for(errand),
         "VOLUME": handover.script(guest_name, errand.volume)
@@ -188,11 +239,16 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
         else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
+        "BEFORE": errand.ipv6.own_command if has_ipv6_alone else "",
+        "DEVICE": version.device,
+        "PING": version.ping,
+        "LOOPBACK": version.loopback,
+        "HOST": version.host,
         **ipv6.VALUES,
         "PEER": errand.peer,
         "NONCE": nonce,
         "GUEST": guest_name,
-        "HEADERS": HEADERS,
+        "HEADERS": version.headers,
         "PINGS": PINGS,
         "PORT_SECONDS": PORT_SECONDS,
         "PATIENCE": PATIENCE[guest_name],
@@ -208,19 +264,22 @@ def errand_for(stage: Stage[Any], guest_name: str) -> Errand:
     own, peers = network.fixed_ips, network.second_fixed_ips
     if guest_name == SECOND:
         own, peers = peers, own
-    peer = next(
-        (address for address in peers or () if ":" not in address), None
-    )
-    if peer is None:
-        message = "the ports of the guests have no IPv4 addresses"
+    # IPv4 goes first: guests that have both are asked for IPv6 besides.
+    usable = sorted(peers or (), key=lambda address: ":" in address)
+    if not network.ipv6:
+        usable = [address for address in usable if ":" not in address]
+    if not usable:
+        message = "the ports of the guests have no addresses by which they reach each other"
         raise StageError(
             "invalid",
             message,
-            hint="Run the stage network with dataplane, on a network with IPv4.",
+            hint="Run the stage network with dataplane, on a network with IPv4, or with IPv6 that a router of Neutron"
+            " advertises.",
         )
+    peer = usable[0]
     return Errand(
         peer,
-        doors_for(stage),
+        doors_for(stage, version_of(peer)),
         resolving.given(stage.params["dataplane_name"]),
         ipv6.ends_of(own, peers) if network.ipv6 else None,
     )
@@ -232,16 +291,16 @@ def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
     return script(guest_name, nonces.user_data, errand)
 
 
-def doors_for(stage: Stage[Any]) -> Doors | None:
+def doors_for(stage: Stage[Any], version: Version) -> Doors | None:
     """Return the ports to knock at, by the rules of the run's security group; None where it has none."""
     group = stage.resource("security_group")
     if not group:
         return None
-    return doors_of(rules_of(stage, group))
+    return doors_of(rules_of(stage, group), version.ether_type)
 
 
 def opens(stage: Stage[Any], port: int) -> bool:
-    """Return whether the run's security group, if it has one, opens a TCP port of its guests."""
+    """Return whether the run's security group, if it has one, opens a TCP port of its guests over IPv4."""
     group = stage.resource("security_group")
     if group is None:
         return True
@@ -250,7 +309,7 @@ def opens(stage: Stage[Any], port: int) -> bool:
         [
             ports_of(rule)
             for rule in rules_of(stage, group)
-            if lets_in_tcp(rule)
+            if lets_in_tcp(rule, IPV4.ether_type)
         ],
     )
 

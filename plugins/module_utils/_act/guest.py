@@ -19,11 +19,16 @@ from .._record.errors import StageError
 from .._record.masking import words_of
 from .._record.run import is_seconds
 
-# It needs only a shell and sed, and curl or wget.
+# It needs only a shell and sed, and curl or wget. A guest without IPv4 asks at an address of its link for IPv6: curl
+# wants the sign between that and the link as a URL has it, wget as it is.
 USER_DATA = """#!/bin/sh
 # Made by stackproof.provision: shows on the console what this guest has read.
-url=http://169.254.169.254/openstack/latest/meta_data.json
-document=$(curl -sf -m 10 $url 2>/dev/null || wget -q -O - $url 2>/dev/null)
+path=openstack/latest/meta_data.json ipv6=fe80::a9fe:a9fe
+get() { curl -sf -m 10 "http://$1/$path" || wget -q -O - "http://$2/$path"; } 2>/dev/null
+{ read -r header; read -r route; } </proc/net/route
+link=$(sed -n '/ lo$/d; s/.* //p; q' /proc/net/if_inet6)
+if [ -n "$route" ]; then document=$(get 169.254.169.254 169.254.169.254)
+else document=$(get "[$ipv6%25$link]" "[$ipv6%$link]"); fi
 value() { printf %s "$document" | tr '\\n' ' ' | sed -n 's/.*"'"$1"'": *"\\([^"]*\\)".*/\\1/p'; }
 read -r up rest </proc/uptime
 nonce=$(value stackproof_nonce)
@@ -36,6 +41,11 @@ PATTERNS = [
     (step, re.compile(pattern))
     for step, pattern in (
         ("lease", r'"step": "lease".*"address": "(?P<value>[\d.]+)"'),
+        # Of a network that has IPv6 alone
+        (
+            "lease",
+            r'"step": "address6".*"address": "(?P<value>[0-9a-f:]+)"',
+        ),
         ("lease", r"udhcpc: lease of (?P<value>[\d.]+) obtained"),
         ("lease", r"bound to (?P<value>[\d.]+)"),
         (
@@ -53,7 +63,7 @@ PATTERNS = [
         ),
         (
             "no_metadata",
-            r"Calling 'http://169\.254\.169\.254\S*' failed \[[^]]*\]: (?P<value>.*)",
+            r"Calling 'http://(?:169\.254\.169\.254|\[fe80::a9fe:a9fe)\S*' failed \[[^]]*\]: (?P<value>.*)",
         ),
         ("no_metadata", r"(?P<value>failed to read iid from metadata)"),
         (

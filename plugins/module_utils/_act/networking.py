@@ -35,24 +35,20 @@ def first_named(name: str, resources: Iterable[Any]) -> Any:
     )
 
 
-def make_router(
-    stage: Stage[Any], subnet_id: str, external_id: str | None = None
-) -> Any:
-    """Make a router on the subnet. To the external network it needs a gateway, but none for the guests' metadata."""
+def make_router(stage: Stage[Any], external_id: str | None = None) -> Any:
+    """Make a router. To the external network it needs a gateway, but none for the guests' metadata."""
     neutron = stage.cloud.network
     gateway = (
         {"external_gateway_info": {"network_id": external_id}}
         if external_id
         else {}
     )
-    router = make_marked(
+    return make_marked(
         stage,
         "router",
         neutron.routers,
         lambda **marks: neutron.create_router(**gateway, **marks),
     )
-    add_interface(stage, "router_interface", router, subnet_id)
-    return router
 
 
 def add_interface(

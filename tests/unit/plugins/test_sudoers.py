@@ -150,13 +150,14 @@ def read_stores(instance_in_ovn):
 
 @pytest.fixture
 def read_lost_ipv6(instance_in_ovn):
-    """Return a function that reads the stores for a ping over IPv6 that was lost: the recorded runs have lost none."""
+    """Return a function that reads the stores for what was lost over IPv6: the recorded runs have lost nothing."""
     instance = from_json(DescribedInstance, instance_in_ovn)
     port, network = replace(instance.ports[0], addresses=("fd00::9",)), instance.networks[0]
     path = GuestPath("ping6", port, network, replace(port, id="other", addresses=("fd00::12",)), network)
 
     def read(name, host):
-        all_stores.read(host, set(STORES[name][1]), replace(instance, paths=(path,)))
+        paths = (path, replace(path, check="open", port=22))
+        all_stores.read(host, set(STORES[name][1]), replace(instance, paths=paths))
 
     return read
 
@@ -184,7 +185,8 @@ def asked(asked_of, read_facts, look_again, read_stores, read_lost_ipv6, log_com
     for name, (part, _services) in STORES.items():
         commands += [(part, words) for words in asked_of(name, read_stores)]
         traced = {word: (RECORDED / f"commands/{word}-trace.txt").read_text() for word in ("ofproto", "ovn")}
-        lost = {"icmp6,": traced["ofproto"], "icmp6.type": traced["ovn"]}
+        lost = dict.fromkeys(("icmp6,", "tcp6,"), traced["ofproto"])
+        lost.update(dict.fromkeys(("icmp6.type", "tcp.dst == 22"), traced["ovn"]))
         commands += [(part, words) for words in asked_of(name, read_lost_ipv6, lost)]
     sessions = (RECORDED / "commands/bfd-up.json").read_text()
     commands += [("examination", words) for words in asked_of("compute2-ovn-stores", read_sessions, {"bfd": sessions})]

@@ -136,18 +136,19 @@ def arriving(path: GuestPath) -> list[Packet]:
 def between(
     path: GuestPath, direction: str, source_mac: str, target_mac: str
 ) -> list[Packet]:
-    is_ipv6 = path.check == PING6
+    is_ipv6 = path.check == PING6 or path.source.ipv4 is None
     here = path.source.ipv6 if is_ipv6 else path.source.ipv4
     there = path.target.ipv6 if is_ipv6 else path.target.ipv4
     if here is None or there is None:
         return []
     fields = way(source_mac, target_mac, here, there)
     name = f"{direction}{path.check}"
+    if path.port is not None:
+        protocol = "tcp6" if is_ipv6 else "tcp"
+        return [Packet(name, protocol, {**fields, **to_port(path.port)})]
     if is_ipv6:
         return [Packet(name, "icmp6", {**fields, **ECHO6})]
-    if path.port is None:
-        return [Packet(name, "icmp", {**fields, **ECHO})]
-    return [Packet(name, "tcp", {**fields, **to_port(path.port)})]
+    return [Packet(name, "icmp", {**fields, **ECHO})]
 
 
 def ways(

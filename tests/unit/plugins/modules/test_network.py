@@ -367,6 +367,36 @@ def test_a_routed_path_has_ipv6_on_both_networks(go, cloud):
     assert ranges[f"{MARK}-second-subnet-ipv6"] == "fd57:ac9f:100f:1::/64"
 
 
+def test_a_network_may_have_ipv6_alone(go, cloud):
+    options = {"dataplane": True, "path": "routed", "ipv4": False, "ipv6": "slaac", "dns_nameservers": ["2001:db8::53"]}
+    record = go("network", **options)["record"]
+    kinds = [kind for kind, _name in made(record)]
+    assert {"subnet", "second_subnet", "router_interface", "second_router_interface"}.isdisjoint(kinds)
+    ids = {resource["kind"]: resource["id"] for resource in record["resources"]}
+    assert ids["router_interface_ipv6"] == f"{ids['router']}/{ids['subnet_ipv6']}"
+    assert ids["second_router_interface_ipv6"] == f"{ids['router']}/{ids['second_subnet_ipv6']}"
+    subnets = bodies(cloud, "subnet")
+    assert [(subnet["ip_version"], subnet["dns_nameservers"]) for subnet in subnets] == [(6, ["2001:db8::53"])] * 2
+    assert {rule["ethertype"] for rule in bodies(cloud, "security_group_rule")} == {"IPv6"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "a network without IPv4 and IPv6 has no addresses for guests"),
+        ({"network": "lan"}, "a network without IPv4 and IPv6 has no addresses for guests"),
+        (
+            {"ipv6": "slaac", "floating_ip": True},
+            "a guest with IPv6 alone has no floating IP, which is one of IPv4",
+        ),
+    ],
+)
+def test_guests_without_ipv4_need_ipv6_and_have_no_floating_ip(error, cloud, options, message):
+    found = error("network", ipv4=False, **options)
+    assert (found["kind"], found["message"]) == ("invalid", message)
+    assert cloud.bodies == []
+
+
 @pytest.mark.parametrize("options", [{"network": "lan"}, {"router": "never"}])
 def test_ipv6_needs_a_network_and_a_router_of_the_run(error, cloud, options):
     found = error("network", ipv6="slaac", **options)

@@ -10,10 +10,12 @@ import re
 import shutil
 import socket
 import subprocess
+from ipaddress import IPv6Address
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import dataplane as module
 from ansible_collections.stackproof.provision.plugins.module_utils._act.dataplane import Doors, Errand
+from ansible_collections.stackproof.provision.plugins.module_utils._act.ipv6 import Ends
 from ansible_collections.stackproof.provision.plugins.module_utils._model.details import FIRST, SECOND
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import CheckStatus
 from tree import RECORDED
@@ -66,6 +68,17 @@ def test_a_shell_finds_what_answers(listening, refusing):
     assert states(found) == {"ping": "ok", "size": "ok", "open": "ok", "shut": "failed"}
 
 
+@needs_ping
+def test_guests_with_ipv6_alone_use_it_for_all_paths(monkeypatch):
+    """The address of the loopback is of no port."""
+    monkeypatch.setitem(module.ipv6.VALUES, "PATIENCE6", 0)
+    loopback = IPv6Address("::1")
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as server:
+        errand = Errand("::1", Doors(server.getsockname()[1], None), ipv6=Ends(loopback, loopback))
+        found = shown(SECOND, run(module.script(SECOND, NONCE, errand)))
+    assert states(found) == {"address6": "failed", "ping": "ok", "size": "ok", "open": "ok"}
+
+
 def test_a_peer_that_does_not_answer_is_lost_and_not_measured(monkeypatch, tmp_path):
     monkeypatch.setitem(module.PATIENCE, SECOND, 1)
     silent = tmp_path / "ping"
@@ -108,6 +121,11 @@ def rule(**fields):
 )
 def test_doors_follow_the_rules_of_the_security_group(rules, doors):
     assert module.doors_of(rules) == doors
+
+
+def test_doors_follow_the_rules_of_the_version_that_guests_have():
+    assert module.doors_of([rule(ether_type="IPv6"), rule()], "IPv6") == Doors(1, None)
+    assert module.doors_of([rule()], "IPv6") == Doors(None, 4022)
 
 
 # What consoles show

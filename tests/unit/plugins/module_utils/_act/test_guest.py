@@ -351,6 +351,13 @@ def test_an_interface_that_is_down_has_no_lease():
             "no_metadata",
             "bad status code [500]",
         ),
+        # The lab's probe, and cloud-init, of a network with IPv6 alone
+        ('probe: {"uptime": 12.0, "step": "address6", "interface": "eth0", "address": "fd57::5"}', "lease", "fd57::5"),
+        (
+            "Calling 'http://[fe80::a9fe:a9fe%25ens3]/openstack' failed [2/-1s]: request error [timed out]",
+            "no_metadata",
+            "request error [timed out]",
+        ),
         # busybox before 1.33, networking/udhcp/dhcpc.c: "sending %s" and "lease of %s obtained, lease time %u"
         ("udhcpc: sending discover", "lease_request", True),
         ("udhcpc: lease of 10.0.0.5 obtained, lease time 86400", "lease", "10.0.0.5"),

@@ -114,4 +114,4 @@ def test_ports_without_ipv6_ask_for_nothing(own, peer):
 
 def test_the_ends_are_the_ports_own():
     assert ipv6.ends_of(["192.0.2.1", OWN], [PEER, "192.0.2.2"]) == ENDS
-    assert ENDS.command == f"  ipv6 fd57ac9f100f0000f8163efffe112233 {PEER}"
+    assert ENDS.command == f"  own6 fd57ac9f100f0000f8163efffe112233 && reach6 {PEER}"

@@ -211,6 +211,13 @@ def test_a_ping_over_ipv6_is_traced_by_addresses_of_ipv6():
     assert asked(HOST, replace(path, target=OTHER)) == []
 
 
+def test_all_packets_of_guests_with_ipv6_alone_are_traced_over_it():
+    alone = replace(PING, source=replace(PORT, addresses=("fd00::9",)), target=replace(OTHER, addresses=("fd00::12",)))
+    found = [asked(HOST, replace(alone, check=check, port=port)) for check, port in (("ping", None), ("open", 22))]
+    protocols = [words[-1].split(",")[2] for ((words, _receiver),) in found]
+    assert protocols == ["icmp6", "tcp6"]
+
+
 def test_packets_in_a_tunnel_come_in_there():
     ((words, _receiver),) = asked(HOST, replace(PING, source_network=TUNNELED, target_network=TUNNELED))
     assert words[:2] == ("--names", "br-tun")
