@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .._cloud import servers
@@ -121,10 +122,14 @@ class Traveller:
         answer = self.nova.post(
             f"/servers/{self.id}/action", json={action: body}, **options
         )
-        # The action is known by its request, also if it fails later.
-        request_id = answer.headers.get("x-openstack-request-id")
-        self.actions[-1] = ServerAction(recorded_as, request_id)
+        self.actions.pop()
+        self.note(recorded_as, answer)
         return answer_of(answer)
+
+    def note(self, action: str, answer: Any) -> None:
+        """Note an action by its request, by which it is known also if it fails later."""
+        request_id = answer.headers.get("x-openstack-request-id")
+        self.actions.append(ServerAction(action, request_id))
 
     def wait(self, *statuses: str) -> JsonObject:
         """Return the server once it has one of these states and nothing is being done with it."""
@@ -362,14 +367,19 @@ def evacuate(server: Traveller) -> None:
 
 def extend_volume(server: Traveller) -> None:
     """Make the run's volume larger while the server has it."""
-    volumes.extend(server.stage, volume_of(server))
+    note = partial(server.note, "extend_volume")
+    volumes.extend(server.stage, volume_of(server), note)
     server.wait("ACTIVE")
 
 
 def reattach_volume(server: Traveller) -> None:
     volume = volume_of(server)
-    volumes.detach(server.stage, server.id, volume)
-    volumes.attach(server.stage, server.id, volume)
+    noted = [
+        partial(server.note, action)
+        for action in ("detach_volume", "attach_volume")
+    ]
+    volumes.detach(server.stage, server.id, volume, noted[0])
+    volumes.attach(server.stage, server.id, volume, noted[1])
 
 
 def volume_of(server: Traveller) -> Resource:

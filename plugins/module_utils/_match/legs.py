@@ -94,12 +94,12 @@ def legs_of(record: Record) -> tuple[Leg, ...]:
 
 
 def flow_of(leg: Leg, flows: Iterable[Flow]) -> Flow | None:
-    """Return the flow that an operation follows, under the operation's name: several may follow one flow."""
-    if not leg.actions:
-        return None
-    first = leg.actions[0].action
+    """Return the first flow that has an action of an operation, under the operation's name.
+
+    Several operations may follow one flow.
+    """
     for flow in flows:
-        if first in flow.actions:
+        if not set(flow.actions).isdisjoint(leg.requested):
             return named_after(leg, flow)
     return None
 

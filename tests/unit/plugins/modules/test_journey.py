@@ -114,7 +114,8 @@ def test_an_operation_leaves_the_server_as_it_should_be(go, cloud, operation):
         ("live_migrate", ["live-migration"]),
         ("resize_revert", ["resize", "revertResize"]),
         ("stop", ["stop", "start"]),
-        ("extend_volume", []),
+        ("extend_volume", ["extend_volume"]),
+        ("reattach_volume", ["detach_volume", "attach_volume"]),
     ],
 )
 def test_what_was_requested_is_kept_as_nova_calls_it(go, operation, actions):

@@ -108,6 +108,15 @@ def test_an_operation_that_no_flow_has_is_not_followed(leg):
     assert followed_legs(record_of(leg), FLOWS) == []
 
 
+@pytest.mark.parametrize(
+    ("actions", "skipped"), [(["stop", "createImage", "start"], set()), (["createImage"], {"I1", "I8"})]
+)
+def test_an_image_is_followed_whether_the_server_was_off_or_not(actions, skipped):
+    leg = Leg("boot_snapshot", StageStatus.OK, actions=tuple(map(ServerAction, actions)), started=BEGAN)
+    steps = steps_of(record_of(leg), [])["boot_snapshot"]
+    assert {name for name, step in steps.items() if step.status is StepStatus.SKIPPED} == skipped
+
+
 def test_details_of_another_shape_are_no_operations():
     stage = Stage(StageName.JOURNEY, StageStatus.OK, details={"legs": "many"})
     assert followed_legs(replace(as_json.typed({}), stages=(stage,)), FLOWS) == []
@@ -122,7 +131,7 @@ def test_an_action_that_was_asked_about_is_followed_in_the_stage_of_its_record()
 
 def test_each_flow_of_an_operation_is_of_the_journey_and_is_judged():
     own = [flow for flow in FLOWS if flow.actions]
-    assert len(own) == 6
+    assert len(own) == 9
     assert {(flow.stage, flow.judged) for flow in own} == {(StageName.JOURNEY, True)}
 
 
