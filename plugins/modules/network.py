@@ -33,8 +33,8 @@ options:
     default: 192.168.222.0/24
   ipv6:
     description:
-      - How guests of a new network get an IPv6 address, beside that of IPv4. It then has a second subnet, and a router,
-        which advertises it.
+      - How guests of a new network get an IPv6 address. It then has a subnet for that, and a router, which advertises
+        it.
       - With V(slaac) and V(dhcpv6-stateless) they make it themselves. With V(dhcpv6-stateful) DHCP gives it to them.
     type: str
     choices: [none, slaac, dhcpv6-stateless, dhcpv6-stateful]
@@ -335,7 +335,7 @@ def make_network(
         stage, f"{which}network", neutron.networks, neutron.create_network
     )
     made = Made(network)
-    # Where guests have both, one subnet is enough to tell them.
+    # Guests that have both subnets need the resolvers of one alone.
     resolvers = {"dns_nameservers": stage.params["dns_nameservers"]}
     if ranges.ipv4 is not None:
         subnet = make_subnet(
@@ -550,12 +550,12 @@ def check_versions(params: Params) -> None:
         raise StageError(
             "invalid",
             "a network without IPv4 and IPv6 has no addresses for guests",
-            hint="Say how guests get their IPv6 addresses with ipv6, or leave out ipv4: false.",
+            hint="Set ipv6 to slaac, dhcpv6-stateless or dhcpv6-stateful, or leave out ipv4: false.",
         )
     if params["floating_ip"]:
         raise StageError(
             "invalid",
-            "a guest with IPv6 alone has no floating IP, which is one of IPv4",
+            "floating IPs need IPv4",
             hint="Leave out floating_ip, or ipv4: false.",
         )
 

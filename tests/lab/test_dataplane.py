@@ -115,7 +115,7 @@ def test_two_guests_reach_each_other_over_ipv6(runs, mode):
 @pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless", "dhcpv6-stateful"])
 def test_guests_without_ipv4_read_their_metadata_and_reach_each_other(runs, mode):
     outcome = run_of_two(runs, network_ipv4="false", network_ipv6=mode)
-    assert outcome.stage("metadata")["details"]["guest"]["lease"].startswith("fd57:")
+    assert outcome.stage("metadata")["details"]["guest"]["address6"].startswith("fd57:")
     assert {found(outcome, "address6", source)["status"] for source in ("first", "second")} == {"ok"}
 
 

@@ -100,11 +100,11 @@ MOST_LINES = 100
 
 
 @dataclass(frozen=True)
-class Version:
-    """How guests speak a version of IP.
+class IpVersion:
+    """A version of IP, as the rules of security groups call it, and what the script of the guests needs for it.
 
-    ether_type: as the rules of security groups call it. headers: the bytes of its header and of ICMP's. host: an
-    address in a URL. device: the lines of the script that find the interface.
+    ping: the command that sends its packets. headers: the bytes of its header and of ICMP's. host: the other guest in a
+    URL. find_device: the lines that find the interface.
     """
 
     ether_type: str
@@ -112,10 +112,10 @@ class Version:
     loopback: str
     headers: int
     host: str
-    device: str
+    find_device: str
 
 
-IPV4 = Version(
+IPV4 = IpVersion(
     "IPv4",
     "ping",
     "127.0.0.1",
@@ -125,7 +125,7 @@ IPV4 = Version(
     case $to in 00000000) device=$name ;; Destination) ;; *) other=$name ;; esac
   done </proc/net/route""",
 )
-IPV6 = Version(
+IPV6 = IpVersion(
     "IPv6",
     "ping6_of",
     "::1",
@@ -161,11 +161,11 @@ class Errand:
     watches: bool = False
 
     @property
-    def version(self) -> Version:
+    def version(self) -> IpVersion:
         return version_of(self.peer)
 
 
-def version_of(address: str) -> Version:
+def version_of(address: str) -> IpVersion:
     return IPV6 if ":" in address else IPV4
 
 
@@ -231,7 +231,8 @@ def functions_for(errand: Errand) -> str:
 def script(guest_name: str, nonce: str, errand: Errand) -> str:
     """Return what a guest is to run after its own proof."""
     version = errand.version
-    has_ipv6_alone = errand.ipv6 is not None and version is IPV6
+    # Without IPv4 a guest needs its own address before anything else.
+    own = errand.ipv6.own_command if errand.ipv6 and version is IPV6 else ""
     values = {
         "FUNCTIONS": functions_for(errand),
         "VOLUME": handover.script(guest_name, errand.volume)
@@ -239,8 +240,8 @@ def script(guest_name: str, nonce: str, errand: Errand) -> str:
         else "",
         "WATCH": WATCH if errand.watches else "  :",
         "STEPS": "\n".join(steps_of(errand)),
-        "BEFORE": errand.ipv6.own_command if has_ipv6_alone else "",
-        "DEVICE": version.device,
+        "BEFORE": own,
+        "DEVICE": version.find_device,
         "PING": version.ping,
         "LOOPBACK": version.loopback,
         "HOST": version.host,
@@ -291,7 +292,7 @@ def script_for(stage: Stage[Any], guest_name: str, errand: Errand) -> str:
     return script(guest_name, nonces.user_data, errand)
 
 
-def doors_for(stage: Stage[Any], version: Version) -> Doors | None:
+def doors_for(stage: Stage[Any], version: IpVersion) -> Doors | None:
     """Return the ports to knock at, by the rules of the run's security group; None where it has none."""
     group = stage.resource("security_group")
     if not group:

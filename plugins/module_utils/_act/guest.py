@@ -19,16 +19,19 @@ from .._record.errors import StageError
 from .._record.masking import words_of
 from .._record.run import is_seconds
 
-# It needs only a shell and sed, and curl or wget. A guest without IPv4 asks at an address of its link for IPv6: curl
-# wants the sign between that and the link as a URL has it, wget as it is.
+# It needs only a shell and sed, and curl or wget. A guest without IPv4 to the outside asks at an address of each link
+# for IPv6, too: curl wants the sign between both as a URL has it, the wget of busybox as it is, and others cannot.
 USER_DATA = """#!/bin/sh
 # Made by stackproof.provision: shows on the console what this guest has read.
 path=openstack/latest/meta_data.json ipv6=fe80::a9fe:a9fe
 get() { curl -sf -m 10 "http://$1/$path" || wget -q -O - "http://$2/$path"; } 2>/dev/null
-{ read -r header; read -r route; } </proc/net/route
-link=$(sed -n '/ lo$/d; s/.* //p; q' /proc/net/if_inet6)
-if [ -n "$route" ]; then document=$(get 169.254.169.254 169.254.169.254)
-else document=$(get "[$ipv6%25$link]" "[$ipv6%$link]"); fi
+document=$(get 169.254.169.254 169.254.169.254)
+while read -r name to rest; do
+  if [ "$to" = 00000000 ]; then routed=1; fi
+done </proc/net/route
+for link in $(sed '/ lo$/d; s/.* //' /proc/net/if_inet6 2>/dev/null); do
+  if [ -z "$document$routed" ]; then document=$(get "[$ipv6%25$link]" "[$ipv6%$link]"); fi
+done
 value() { printf %s "$document" | tr '\\n' ' ' | sed -n 's/.*"'"$1"'": *"\\([^"]*\\)".*/\\1/p'; }
 read -r up rest </proc/uptime
 nonce=$(value stackproof_nonce)
@@ -41,9 +44,8 @@ PATTERNS = [
     (step, re.compile(pattern))
     for step, pattern in (
         ("lease", r'"step": "lease".*"address": "(?P<value>[\d.]+)"'),
-        # Of a network that has IPv6 alone
         (
-            "lease",
+            "address6",
             r'"step": "address6".*"address": "(?P<value>[0-9a-f:]+)"',
         ),
         ("lease", r"udhcpc: lease of (?P<value>[\d.]+) obtained"),
@@ -91,7 +93,8 @@ HINTS = {
     "no_console": "Check whether the compute host keeps consoles, whether the image boots at all, and whether it has a"
     " console on its serial port.",
     "no_lease": "Look at the port's binding. With agents, look at the DHCP agent of the network, its dnsmasq, and the"
-    " way between compute host and network host; with OVN, at ovn-controller on the compute host.",
+    " way between compute host and network host; with OVN, at ovn-controller on the compute host. Of a network with"
+    " IPv6 alone, look at what the router advertises.",
     "no_metadata": "Look at the metadata proxy of the network: with agents, neutron-metadata-agent and its proxy in the"
     " DHCP or router namespace of a network host; with OVN, the metadata agent of the compute host and its proxy in"
     " ovnmeta-<network>. Look at nova-api-metadata behind them.",
@@ -282,6 +285,7 @@ class Reading:
             lease_request=self.signs.get("lease_request"),
             no_metadata=self.signs.get("no_metadata"),
             no_user_data=self.signs.get("no_user_data"),
+            address6=self.signs.get("address6"),
             uuid=self.uuid,
             nonce=self.nonce,
         )
@@ -318,6 +322,11 @@ def is_proved(seen: GuestReport) -> bool:
     return seen.metadata and seen.user_data
 
 
+def lacks_lease(seen: GuestReport) -> bool:
+    """Return whether the guest has reported that it got no lease, and none since then."""
+    return bool(seen.no_lease) and not seen.lease
+
+
 def is_of_another(seen: GuestReport, server_id: str) -> bool:
     """Return whether the metadata is about another server."""
     return seen.uuid is not None and seen.uuid != server_id
@@ -341,6 +350,8 @@ def progress(seen: GuestReport) -> str:
         return "metadata read"
     if seen.lease:
         return f"lease of {seen.lease}"
+    if seen.address6:
+        return f"address {seen.address6}"
     if seen.steps:
         return seen.steps[-1].step
     return (
@@ -361,6 +372,11 @@ def finding(seen: GuestReport, server_id: str, wanted: Nonces) -> Finding:
         kind, message = (
             "wrong_metadata",
             f"the guest was given metadata that is not its own{owner}",
+        )
+    elif is_proved(seen):
+        kind, message = (
+            "no_lease",
+            "the guest read its metadata over IPv6, and got no lease over IPv4",
         )
     elif seen.user_data:
         kind, message = finding_of_user_data(seen)
@@ -409,6 +425,11 @@ def finding_of_network(seen: GuestReport) -> tuple[str, str]:
             "no_metadata",
             f"the guest has a lease of {seen.lease}, but shows no metadata",
         )
+    if seen.address6:
+        return (
+            "no_metadata",
+            f"the guest has the address {seen.address6}, but shows no metadata",
+        )
     if seen.no_lease or seen.lease_request:
         return "no_lease", "the guest asked for a lease and got none"
     return (
@@ -422,5 +443,6 @@ def because(reason: Any) -> str:
 
 
 def lease_matches(seen: GuestReport, fixed_ips: Iterable[str]) -> bool | None:
-    """Return whether the lease is the port's address, or None if the console shows no lease."""
-    return seen.lease in fixed_ips if seen.lease else None
+    """Return whether the guest's address is that of its port, or None if the console shows none."""
+    address = seen.lease or seen.address6
+    return address in fixed_ips if address else None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 from .._cloud import servers
@@ -117,19 +116,19 @@ class Traveller:
     def act(self, action: str, body: Any = None, **options: Any) -> Any:
         """Ask Nova for an action, and return its answer."""
         self.stage.begin(f"asking for {action} of the server {self.name}")
-        recorded_as = RECORDED_AS.get(action, action)
-        self.actions.append(ServerAction(recorded_as))
-        answer = self.nova.post(
-            f"/servers/{self.id}/action", json={action: body}, **options
+        path = f"/servers/{self.id}/action"
+        return self.ask(
+            RECORDED_AS.get(action, action),
+            lambda: self.nova.post(path, json={action: body}, **options),
         )
-        self.actions.pop()
-        self.note(recorded_as, answer)
-        return answer_of(answer)
 
-    def note(self, action: str, answer: Any) -> None:
-        """Note an action by its request, by which it is known also if it fails later."""
+    def ask(self, action: str, send: Callable[[], Any]) -> Any:
+        """Send the request for an action, which is known by it also if it fails later, and return the answer."""
+        self.actions.append(ServerAction(action))
+        answer = send()
         request_id = answer.headers.get("x-openstack-request-id")
-        self.actions.append(ServerAction(action, request_id))
+        self.actions[-1] = ServerAction(action, request_id)
+        return answer_of(answer)
 
     def wait(self, *statuses: str) -> JsonObject:
         """Return the server once it has one of these states and nothing is being done with it."""
@@ -367,19 +366,14 @@ def evacuate(server: Traveller) -> None:
 
 def extend_volume(server: Traveller) -> None:
     """Make the run's volume larger while the server has it."""
-    note = partial(server.note, "extend_volume")
-    volumes.extend(server.stage, volume_of(server), note)
+    volumes.extend(server.stage, volume_of(server), server.ask)
     server.wait("ACTIVE")
 
 
 def reattach_volume(server: Traveller) -> None:
     volume = volume_of(server)
-    noted = [
-        partial(server.note, action)
-        for action in ("detach_volume", "attach_volume")
-    ]
-    volumes.detach(server.stage, server.id, volume, noted[0])
-    volumes.attach(server.stage, server.id, volume, noted[1])
+    volumes.detach(server.stage, server.id, volume, server.ask)
+    volumes.attach(server.stage, server.id, volume, server.ask)
 
 
 def volume_of(server: Traveller) -> Resource:

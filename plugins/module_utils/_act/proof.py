@@ -24,8 +24,9 @@ def follow(
     whose: str,
     failure: Callable[[GuestReport], StageError],
     note: Callable[[GuestReport], None] = lambda _seen: None,
+    is_enough: Callable[[GuestReport], bool] = guest.is_proved,
 ) -> GuestReport:
-    """Return what a guest has shown, once that is its proof. whose: the guest, in words.
+    """Return what a guest has shown, once that is enough. whose: the guest, in words.
 
     failure: returns the error of one that has not shown it in time. note: is called with what it shows at each look.
     """
@@ -36,7 +37,7 @@ def follow(
         nonlocal seen
         seen = guest.read(read_console(nova, server_id), nonces)
         note(seen)
-        return guest.is_proved(seen), guest.progress(seen), seen
+        return is_enough(seen), guest.progress(seen), seen
 
     try:
         stage.wait(

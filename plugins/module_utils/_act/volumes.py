@@ -22,30 +22,27 @@ MEANING = {AVAILABLE: "detached", IN_USE: "attached"}
 # Since this version Cinder extends a volume that a server has.
 EXTEND_SINCE = "3.42"
 
-# Takes the answer to a request of an operation
-Note = Callable[[Any], None]
+# Sends a request, and returns what the cloud answered. action: what Nova calls it.
+Ask = Callable[[str, Callable[[], Any]], Any]
 
 
-def forget(_answer: Any) -> None:
-    """Take the answer to a request whose id nobody asks for."""
+def plainly(_action: str, send: Callable[[], Any]) -> Any:
+    return answer_of(send())
 
 
 def attach(
     stage: Stage[Any],
     server_id: str,
     volume: Resource,
-    note: Note = forget,
+    ask: Ask = plainly,
 ) -> None:
     """Attach a volume to a server that does not have it yet, and wait until it is in use."""
     nova = stage.cloud.compute
     stage.begin(f"attaching the volume {volume.name}")
     if not is_attached(nova, server_id, volume):
         body = {"volumeAttachment": {"volumeId": volume.id}}
-        answer = nova.post(
-            f"/servers/{server_id}/os-volume_attachments", json=body
-        )
-        note(answer)
-        answer_of(answer)
+        path = f"/servers/{server_id}/os-volume_attachments"
+        ask("attach_volume", lambda: nova.post(path, json=body))
     # Nova reserves the volume before it answers: available means that it gave up.
     wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
 
@@ -54,15 +51,12 @@ def detach(
     stage: Stage[Any],
     server_id: str,
     volume: Resource,
-    note: Note = forget,
+    ask: Ask = plainly,
 ) -> None:
     stage.begin(f"detaching the volume {volume.name}")
     nova = stage.cloud.compute
-    answer = nova.delete(
-        f"/servers/{server_id}/os-volume_attachments/{volume.id}"
-    )
-    note(answer)
-    answer_of(answer)
+    path = f"/servers/{server_id}/os-volume_attachments/{volume.id}"
+    ask("detach_volume", lambda: nova.delete(path))
     wait_until(stage, volume, AVAILABLE)
 
     # Cinder has it back a moment before Nova forgets it.
@@ -80,17 +74,17 @@ def is_attached(nova: Any, server_id: str, volume: Resource) -> bool:
     return volume.id in [attached_volume["id"] for attached_volume in attached]
 
 
-def extend(stage: Stage[Any], volume: Resource, note: Note) -> None:
+def extend(stage: Stage[Any], volume: Resource, ask: Ask) -> None:
     """Make a volume one gigabyte larger, and wait until it is so and in use as before."""
     cinder = stage.cloud.block_storage
     stage.begin(f"extending the volume {volume.name}")
     size = cinder.get_volume(volume.id).size + 1
     body = {"os-extend": {"new_size": size}}
-    answer = cinder.post(
-        f"/volumes/{volume.id}/action", json=body, microversion=EXTEND_SINCE
+    path = f"/volumes/{volume.id}/action"
+    ask(
+        "extend_volume",
+        lambda: cinder.post(path, json=body, microversion=EXTEND_SINCE),
     )
-    note(answer)
-    answer_of(answer)
     extended = wait_until(stage, volume, IN_USE)
     if extended.size != size:
         message = f"the volume {volume.name} has {extended.size} GB after its extension, not {size}"

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from .._match import places
 from .._model import codec
+from .._model.details import ADDRESSED
 from .._model.facts import (
     SHUT_OFF,
     Ceph,
@@ -335,7 +336,7 @@ class Cloud:
     def guest_has_lease(self) -> bool:
         """Return whether the guest has an address: by its console, or by what dnsmasq keeps if nobody reads that."""
         if not self.is_of_others:
-            return "lease" in self.guest_steps
+            return not self.guest_steps.isdisjoint(ADDRESSED)
         served = (self.of_port(facts.dhcp) for facts in self.facts.values())
         return any(service.leases for service in filter(None, served))
 

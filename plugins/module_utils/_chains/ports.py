@@ -9,6 +9,7 @@ from collections.abc import Callable
 from itertools import product
 
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
+from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
     HOLDS,
@@ -137,14 +138,22 @@ def first_cut(
 def takes_packets(cloud: Cloud) -> Found:
     """Check whether the switch takes what a new guest sends: the flows of its port count what came in by its link.
 
-    An older guest may send nothing, and its flows may be younger than its link.
+    An older guest may send nothing. Flows that are younger than the server count from their own beginning.
     """
     applies_if(not cloud.is_of_others)
     interface = given(cloud.interface(cloud.host))
     received = given(given(interface.link).received)
-    applies_if(received > FEW_PACKETS)
-    counted = read(given(interface.flows).packets)
-    return holds_if(counted > 0, "0", str(received))
+    flows = given(interface.flows)
+    applies_if(received > FEW_PACKETS and flows.count)
+    applies_if((flows.oldest_s or 0.0) >= seconds_since_boot(cloud))
+    return holds_if(read(flows.packets) > 0, "0", str(received))
+
+
+def seconds_since_boot(cloud: Cloud) -> float:
+    """Return how long the stage boot had been over when the hosts were read."""
+    read_at = given(cloud.record.evidence).started
+    built = cloud.record.stage_or_skipped(StageName.BOOT).finished
+    return read_at - given(built)
 
 
 def link_of_taken_packets(code: str) -> LinkDefinition:

@@ -22,7 +22,7 @@ PROJECTS = (
                     "OVN_Northbound",
                     "nb_idl",
                     # Its tables
-                    r"\b(?:NB_Global|Logical_(?:Switch|Router)\w*|DHCP_Options|Port_Group)\b",
+                    r"(?-i:\b(?:NB_Global|Logical_(?:Switch|Router)\w*|DHCP_Options|Port_Group|Address_Set)\b)",
                 ),
                 ports=(Port(6641, "ovsdb"),),
                 url_options=("ovn_nb_connection",),
@@ -42,8 +42,9 @@ PROJECTS = (
                     "OVN_Southbound",
                     "sb_idl",
                     # Its tables
-                    r"\b(?:SB_Global|Port_Binding|Chassis_Private|Datapath_Binding|MAC_Binding|Logical_Flow)\b",
-                    r'\btable \\?"(?:Chassis|Encap)\\?"',
+                    r"(?-i:\b(?:SB_Global|Port_Binding|Chassis_Private|Datapath_Binding|MAC_Binding|Logical_Flow)\b)",
+                    # Words of everyday speech, but for the quotes
+                    r'(?-i:\btable \\?"(?:Chassis|Encap)\\?")',
                 ),
                 ports=(Port(6642, "ovsdb"),),
                 url_options=("ovn_sb_connection",),

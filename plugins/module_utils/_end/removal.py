@@ -37,6 +37,8 @@ SETTLE = 10
 OLD = 600
 TRIES = 3
 OK, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 200, 401, 403, 404
+# The kind of the error of a stage whose user has no right to what it asked for
+NO_RIGHT = "forbidden"
 # The seconds after which a volume is deleted once more that was in use, so that the cloud has put it back
 BUSY = 10
 # The seconds between two questions to a service that does not answer
@@ -261,6 +263,21 @@ ON_NETWORK = (*SERVERS, *PORTS, *INTERFACES)
 SUBNET = plain("network", "/subnets", "subnet")._replace(after=ON_NETWORK)
 NETWORK = plain("network", "/networks", "network")._replace(after=ON_NETWORK)
 
+# Neutron answers 404, and not 403, about what a role may not see.
+OF_NEUTRON = (
+    *PORTS,
+    *INTERFACES,
+    "floating_ip",
+    "security_group",
+    "router",
+    "subnet",
+    "subnet_ipv6",
+    "second_subnet",
+    "second_subnet_ipv6",
+    "network",
+    "second_network",
+)
+
 KINDS = in_order(
     {
         "server": SERVER,
@@ -327,7 +344,7 @@ class Removal:
     ) -> None:
         self.entry = entry
         self.mark = mark
-        # Whether the cloud shows this run less than there is: Neutron hides what a role may not see.
+        # Whether the cloud may hide it from this user
         self.may_be_hidden = may_be_hidden
         self.kind = KINDS[entry["kind"]]
         self.id: str | None = entry["id"]
@@ -458,11 +475,11 @@ class Removal:
             seconds_between(self.entry["lost"] or self.entry["begun"], now())
             > OLD
         )
-        if answered and self.may_be_hidden and not is_old:
+        if answered and self.may_be_hidden:
             self.final = True
             self.reason = (
-                "the cloud does not show it, and has forbidden the run something: it may be there, "
-                "and your role may not see it"
+                "it is not found, but the cloud has forbidden this run something: your role may not see it any more. "
+                "Clean up with the role as it was"
             )
             return
         self.gone = (
@@ -576,7 +593,7 @@ def sorted_out(
     """Return the removals of what the run has made, the newest first, and what it cannot have made."""
     removals: list[Removal] = []
     foreign: list[Leftover] = []
-    may_be_hidden = was_forbidden(run)
+    is_limited = was_forbidden(run)
     for entry in reversed(entries):
         if entry["kind"] in ledger.FORMS and entry["id"] is None:
             entry["id"] = lost_interface(run, entry)
@@ -584,14 +601,20 @@ def sorted_out(
         if reason:
             foreign.append(accounts.leftover(entry, reason))
         else:
+            may_be_hidden = is_limited and entry["kind"] in OF_NEUTRON
             removals.append(Removal(entry, run.mark, may_be_hidden))
     return removals, foreign
 
 
 def was_forbidden(run: Run) -> bool:
-    """Return whether the cloud has refused a stage of a run what the role of its user does not allow."""
+    """Return whether the cloud has refused a stage of a run what the role of its user does not allow.
+
+    A run that has ended is cleaned up by somebody who knows its leftovers.
+    """
+    if run.record.finished is not None:
+        return False
     errors = [stage.error for stage in run.record.stages]
-    return any(error and error.status == FORBIDDEN for error in errors)
+    return any(error and error.kind == NO_RIGHT for error in errors)
 
 
 def ports_left(cloud: Any, removals: list[Removal]) -> list[Leftover]:

@@ -38,7 +38,7 @@ SCHEDULER, CONDUCTOR, COMPUTE = (
 NO_HOST = "NoValidHost"
 # The stages in which Nova looks for a host
 SCHEDULED = (StageName.BOOT, StageName.JOURNEY)
-PASSED_ON = "RescheduledException"
+PASSED_ON, GIVEN_UP = "RescheduledException", "BuildAbortException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
 UNSUPPORTED = {
     "SecureBootNotSupported": "Secure Boot",
@@ -67,13 +67,8 @@ REFUSED_REQUESTS = {
         "flavor",
         "the image wants more memory than the flavor has",
     ),
-    "PortInUse": ("port", "another server has the port"),
     "PortNotUsable": ("port", "the port is of another project"),
     "NetworkRequiresSubnet": ("network", "the network has no subnet"),
-    "SecurityGroupCannotBeApplied": (
-        "network",
-        "a network without port security takes no security group",
-    ),
 }
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
 IN_SETTINGS = ("InvalidMachineType",)
@@ -180,15 +175,20 @@ def unsupported(case: Case) -> Explanation | None:
 
 
 def refused_request(case: Case) -> Explanation | None:
-    """Return what is wrong with a request that nova-compute has refused, as any host would."""
+    """Return what is wrong with a request, if each nova-compute that tried it has refused it as any host would."""
     if case.stage.stage not in SCHEDULED:
         return None
-    for error in filter(is_reason, case.record.known_errors):
-        if error.exception_class in REFUSED_REQUESTS:
-            subject, detail = REFUSED_REQUESTS[error.exception_class]
-            reason = Reason(Shortage.REFUSED, subject, detail=detail)
-            return Explanation(Sought.SERVER, Answer.SHORT, reason=reason)
-    return None
+    reasons = {
+        error.exception_class
+        for error in case.record.known_errors
+        if is_reason(error) and error.exception_class != GIVEN_UP
+    }
+    exception = sole(reasons)
+    if exception not in REFUSED_REQUESTS:
+        return None
+    subject, detail = REFUSED_REQUESTS[exception]
+    reason = Reason(Shortage.REFUSED, subject, detail=detail)
+    return Explanation(Sought.SERVER, Answer.SHORT, reason=reason)
 
 
 def is_reason(error: LoggedError) -> bool:

@@ -72,11 +72,16 @@ class World:
         ]
         self.halts = halts(case, symptoms)
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
+        # Who rejects a host that breaks a chain has done its part for others at most.
+        rejecting = {
+            symptom.peer
+            for symptom in symptoms
+            if symptom.is_denied and symptom.place in self.breaks
+        }
         self.exonerated = {
             place
             for place in exonerated(case) - halted
-            # Who rejects others has the data, and does not let them at it.
-            if place[0] not in self.rejected
+            if place[0] not in rejecting
         }
         self.unwell = {
             symptom.component for symptom in filter(is_unwell, symptoms)
@@ -105,7 +110,8 @@ class World:
     def is_failure(self, symptom: Symptom) -> bool:
         """Return whether the run failed at a peer. At one that is unwell, or fails several projects, all count.
 
-        So do those of who broke off the run's own request, or breaks a chain: it may not know the id of that.
+        So do those of who broke off the run's own request, as it cannot log the id of that any more, and what rejects
+        one that breaks a chain.
         """
         if symptom.kind == Kind.REACH:
             return True
@@ -113,7 +119,7 @@ class World:
             symptom.own
             or symptom.peer in self.unwell | self.failing
             or symptom.component in self.broken_off
-            or symptom.place in self.breaks
+            or (symptom.is_denied and symptom.place in self.breaks)
         )
 
     def note_failure(self, symptom: Symptom) -> None:
@@ -309,10 +315,7 @@ def called_by(component: str | None) -> list[str]:
 
 
 def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
-    """Return the projects whose services each component rejects; of its own project the hosts.
-
-    A project has one account at others, and none at its own services.
-    """
+    """Return whom each component rejects: a project, which has one account at others, or a host of its own project."""
     callers: dict[str, set[str]] = {}
     for symptom in symptoms:
         if symptom.is_denied and symptom.peer and symptom.component:

@@ -94,14 +94,27 @@ def legs_of(record: Record) -> tuple[Leg, ...]:
 
 
 def flow_of(leg: Leg, flows: Iterable[Flow]) -> Flow | None:
-    """Return the first flow that has an action of an operation, under the operation's name.
+    """Return the flow that knows most of an operation's actions, under the operation's name.
 
     Several operations may follow one flow.
     """
-    for flow in flows:
-        if not set(flow.actions).isdisjoint(leg.requested):
-            return named_after(leg, flow)
-    return None
+    fitting = [
+        flow
+        for flow in flows
+        if not set(flow.actions).isdisjoint(leg.requested)
+    ]
+    if not fitting:
+        return None
+    return named_after(leg, max(fitting, key=lambda flow: known_of(leg, flow)))
+
+
+def known_of(leg: Leg, flow: Flow) -> int:
+    """Return how many of an operation's actions a flow follows, or asks for in the condition of a phase."""
+    conditions = " ".join(phase.when or "" for phase in flow.phases.values())
+    return sum(
+        action in flow.actions or f"'{action}'" in conditions
+        for action in leg.requested
+    )
 
 
 def named_after(leg: Leg, flow: Flow) -> Flow:

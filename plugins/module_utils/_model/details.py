@@ -216,6 +216,10 @@ class BootDetails(Details):
 # metadata
 
 
+# The steps by which a guest of the lab has an address
+ADDRESSED = frozenset({"lease", "address6"})
+
+
 @dataclass(frozen=True)
 class GuestStep:
     """A step that the lab's probe guest shows on its console, with its own time."""
@@ -247,6 +251,7 @@ class GuestReport:
 
     metadata, user_data: whether the guest has read those of this run. uuid, nonce: from the metadata that it was given.
     no_lease, lease_request, no_metadata, no_user_data: what the last line about it says, or true where it has no text.
+    address6: the address by which it does without IPv4.
     """
 
     lines: int
@@ -259,6 +264,7 @@ class GuestReport:
     lease_request: Any = omitted()
     no_metadata: Any = omitted()
     no_user_data: Any = omitted()
+    address6: Optional[str] = omitted()
     uuid: Optional[str] = omitted()
     nonce: Optional[str] = omitted()
 

@@ -14,6 +14,7 @@ from typing import Any
 from ..._collect.examination.peer_probes import OPEN
 from ..._collect.hosts.metadata_proxy import telling
 from ..._components.tables import entry_of, project_of
+from ..._model.details import ADDRESSED
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import StageName
@@ -178,9 +179,9 @@ def did_their_part(case: Case) -> set[str]:
 
 
 def asked_for_lease(case: Case) -> bool:
-    """Return whether the guest has written that it asks for a lease, and never that it got one."""
+    """Return whether the guest has written that it asks for a lease, and never that it has an address."""
     written = {step["step"] for step in steps_of(case)}
-    return "dhcp_start" in written and "lease" not in written
+    return "dhcp_start" in written and written.isdisjoint(ADDRESSED)
 
 
 def dnsmasq_received_nothing(case: Case) -> bool:

@@ -289,7 +289,7 @@ LINKS = {
         ("ovn_taken", "ovs_taken"),
         LinkText(
             "the switch takes the guest's packets",
-            "the switch forwards nothing: of {expected} packets of the guest its flows count {found}",
+            "the switch takes nothing from the guest: of its {expected} packets the flows of its port count {found}",
         ),
     ),
     "dhcp_agent_alive": LinkText(

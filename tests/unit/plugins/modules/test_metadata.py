@@ -10,6 +10,7 @@ import socket
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
 from ansible_collections.stackproof.provision.plugins.module_utils._act import reach
+from ansible_collections.stackproof.provision.plugins.modules import metadata
 
 pytestmark = pytest.mark.usefixtures("cloud", "hurry")
 
@@ -76,6 +77,28 @@ def test_what_is_missing_at_the_deadline_is_named(error, go, cloud, booted, cons
     assert failure["message"].startswith("the server stackproof-run-1-server: ")
     assert go.record("metadata")["waits"][0]["timed_out"] is True
     assert go.record("metadata")["details"]["guest"]["lines"] == len(cloud.console.splitlines())
+
+
+def over_ipv6(console):
+    """A console whose guest got no lease, and did without IPv4."""
+    lines = [line for line in console.splitlines() if '"lease"' not in line]
+    own = ['{"uptime": 10.1, "step": "no_lease"}', '{"uptime": 11.2, "step": "address6", "address": "fd57::5"}']
+    return "\n".join([*(f"probe: {line}" for line in own), *lines])
+
+
+def test_a_guest_that_reads_its_metadata_over_ipv6_has_to_get_its_lease(error, go, cloud, booted, console):
+    cloud.console = over_ipv6(console(booted["id"]))
+    failure = error("metadata", timeout=1)
+    assert failure["kind"] == "no_lease"
+    assert failure["message"].endswith("the guest read its metadata over IPv6, and got no lease over IPv4")
+    assert go.record("metadata")["details"]["guest"]["address6"] == "fd57::5"
+
+
+def test_a_guest_without_ipv4_needs_no_lease(go, cloud, booted, console, monkeypatch):
+    cloud.console = over_ipv6(console(booted["id"]))
+    monkeypatch.setattr(metadata, "fixed_ips_of", lambda _stage: ("fd57::5",))
+    record = go("metadata")["record"]
+    assert (record["status"], record["details"]["lease_is_port_address"]) == ("ok", True)
 
 
 def test_a_console_that_is_not_there_yet_is_waited_for(go, cloud, booted, console):

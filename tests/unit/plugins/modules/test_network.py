@@ -387,7 +387,7 @@ def test_a_network_may_have_ipv6_alone(go, cloud):
         ({"network": "lan"}, "a network without IPv4 and IPv6 has no addresses for guests"),
         (
             {"ipv6": "slaac", "floating_ip": True},
-            "a guest with IPv6 alone has no floating IP, which is one of IPv4",
+            "floating IPs need IPv4",
         ),
     ],
 )

@@ -352,7 +352,11 @@ def test_an_interface_that_is_down_has_no_lease():
             "bad status code [500]",
         ),
         # The lab's probe, and cloud-init, of a network with IPv6 alone
-        ('probe: {"uptime": 12.0, "step": "address6", "interface": "eth0", "address": "fd57::5"}', "lease", "fd57::5"),
+        (
+            'probe: {"uptime": 12.0, "step": "address6", "interface": "eth0", "address": "fd57::5"}',
+            "address6",
+            "fd57::5",
+        ),
         (
             "Calling 'http://[fe80::a9fe:a9fe%25ens3]/openstack' failed [2/-1s]: request error [timed out]",
             "no_metadata",

@@ -104,7 +104,8 @@ def without_link(record: Json) -> None:
 
 def with_packets(record: Json, received: int, counted: int) -> None:
     interface(record)["link"]["received"] = received
-    interface(record)["flows"]["packets"] = counted
+    interface(record)["flows"].update(packets=counted, oldest_s=60.0)
+    record["evidence"] = {"started": record["stages"][-1]["finished"], "finished": record["stages"][-1]["finished"]}
 
 
 def without_forwarding(record: Json) -> None:

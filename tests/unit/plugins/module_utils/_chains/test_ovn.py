@@ -105,7 +105,10 @@ def unplugged(record: Json) -> None:
 def with_packets(record: Json, received: int, counted: int) -> None:
     interface = host(record, HERE)["facts"]["interfaces"][PORT]
     interface["link"]["received"] = received
-    interface["flows"]["packets"] = counted
+    interface["flows"].update(packets=counted, oldest_s=60.0)
+    # Only the stage metadata was kept of the recorded run.
+    record["stages"].insert(0, {**record["stages"][0], "stage": "boot", "finished": record["stages"][0]["started"]})
+    record["evidence"] = {"started": record["stages"][-1]["finished"], "finished": record["stages"][-1]["finished"]}
 
 
 def with_dropping_flow(record: Json) -> None:
@@ -251,14 +254,32 @@ def test_a_device_that_libvirt_has_not_made_yet_breaks_nothing() -> None:
     assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
 
 
-@pytest.mark.parametrize(("received", "is_of_others"), [(2, False), (40, True)])
-def test_a_guest_that_may_send_nothing_shows_nothing_of_the_switch(received: int, is_of_others: bool) -> None:
-    """The first packets may come before the flows; one of others may have got its lease before these were made."""
+def of_others(record: Json) -> None:
+    record["diagnosis"] = {"created": record["started"]}
 
+
+def with_flows(**values: Any) -> Callable[[Json], None]:
+    return lambda record: host(record, HERE)["facts"]["interfaces"][PORT]["flows"].update(values)
+
+
+@pytest.mark.parametrize(
+    ("received", "change"),
+    [
+        # The first packets may come before the flows.
+        (2, with_flows()),
+        # A guest of others may send nothing.
+        (40, of_others),
+        # The switch or its agent was restarted, or no flow is of the port alone.
+        (40, with_flows(oldest_s=0.5)),
+        (40, with_flows(count=0, oldest_s=None)),
+    ],
+)
+def test_flows_that_need_not_count_what_a_guest_has_sent_show_nothing(
+    received: int, change: Callable[[Json], None]
+) -> None:
     def idle(record: Json) -> None:
         with_packets(record, received, counted=0)
-        if is_of_others:
-            record["diagnosis"] = {"created": record["started"]}
+        change(record)
 
     found = {link.code: link.state for link in chains_of(idle)["ovn_port"].links}
     assert found["ovn_taken"] is LinkState.NOT_APPLICABLE

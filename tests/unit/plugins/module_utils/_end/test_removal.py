@@ -550,16 +550,32 @@ def test_what_somebody_else_removed_is_gone(cloud, run, had, remove):
     assert cloud.asked("DELETE") == []
 
 
+def refused(kind="forbidden"):
+    error = Failure(kind, "not allowed", None, "not allowed", 403, None, "Look at the role.")
+    return Stage(StageName.IMAGE, StageStatus.FAILED, error=error)
+
+
 def test_what_a_role_may_not_see_is_not_taken_for_gone(cloud, run, had, remove):
     """Neutron answers 404 about it; once the role is as before, the next removal finds it."""
     thing = had("network")
-    refused = Failure("forbidden", "not allowed", None, "not allowed", 403, None, "Look at the role.")
-    run.put_stage(Stage(StageName.IMAGE, StageStatus.FAILED, error=refused))
+    had("image")
+    run.put_stage(refused())
     hidden = cloud.things["/network/v2.0/networks"].pop(thing["id"])
     (left,) = remove()
-    assert (left.kind, events(run, "gone")) == ("network", [])
-    assert left.reason.startswith("the cloud does not show it, and has forbidden the run something")
+    assert (left.kind, events(run, "gone")) == ("network", ["image"])
+    assert left.reason.startswith("it is not found, but the cloud has forbidden this run something")
     cloud.things["/network/v2.0/networks"][thing["id"]] = hidden
+    assert remove() == []
+    assert events(run, "gone") == ["image", "network"]
+
+
+@pytest.mark.parametrize(("kind", "is_over"), [("quota", False), ("forbidden", True)])
+def test_nothing_is_hidden_for_a_quota_and_from_who_cleans_up_later(cloud, run, had, remove, kind, is_over):
+    thing = had("network")
+    run.put_stage(refused(kind))
+    if is_over:
+        run.update(finished=run.record.started + 60)
+    cloud.things["/network/v2.0/networks"].pop(thing["id"])
     assert remove() == []
     assert events(run, "gone") == ["network"]
 

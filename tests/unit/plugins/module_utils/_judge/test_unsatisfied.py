@@ -376,6 +376,19 @@ def test_hosts_of_which_one_failed_otherwise_are_not_said_to_lack_anything(detai
     assert not (verdict["headline"] or "").startswith("No host fits")
 
 
+@pytest.mark.parametrize(
+    ("other", "is_refused"), [("nova.exception.FlavorDiskSmallerThanImage", True), ("rbd.Error", False)]
+)
+def test_a_request_is_refused_only_if_no_host_failed_otherwise(other, is_refused):
+    errors = [
+        logged(host="c1", exception="nova.exception.FlavorDiskSmallerThanImage"),
+        logged(host="c2", exception=other),
+    ]
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
+    expected = "The server cannot be built as asked: the image is larger than the disk of the flavor"
+    assert (verdict["headline"] == expected) is is_refused
+
+
 @pytest.mark.parametrize(("tried", "is_asked_for"), [(["c1", "c2"], True), (["c1"], False)])
 def test_what_a_host_may_also_have_in_its_settings_is_of_the_request_if_several_hosts_refuse_it(tried, is_asked_for):
     errors = [logged(host=name, exception="nova.exception.InvalidMachineType") for name in tried]

@@ -113,6 +113,8 @@ def test_an_operation_that_no_flow_has_is_not_followed(leg):
 )
 def test_an_image_is_followed_whether_the_server_was_off_or_not(actions, skipped):
     leg = Leg("boot_snapshot", StageStatus.OK, actions=tuple(map(ServerAction, actions)), started=BEGAN)
+    for flows in (FLOWS, FLOWS[::-1]):
+        assert {step.id for step in followed_legs(record_of(leg), flows)[0].flow.steps} >= {"I1", "I8"}
     steps = steps_of(record_of(leg), [])["boot_snapshot"]
     assert {name for name, step in steps.items() if step.status is StepStatus.SKIPPED} == skipped
 

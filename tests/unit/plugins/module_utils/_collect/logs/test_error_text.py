@@ -139,10 +139,11 @@ MESSAGES = [
     ("ovsdbapp.exceptions.TimeoutException: Commands [x] exceeded timeout 180 seconds", "silent", None, None, []),
     ("The database refused it", None, None, None, ["database"]),
     # Whose tables these are
-    ("Cannot find Logical_Switch with name=neutron-1d", None, None, None, ["ovn-nb-db"]),
+    ("Cannot find Logical_Switch with name=neutron-1d", None, None, None, ["neutron-server", "ovn-nb-db"]),
     ('transaction error: {"details":"RBAC rules for client \\"(null)\\" role \\"ovn-controller\\" prohibit modification'
      ' of table \\"Port_Binding\\".","error":"permission error"}', "denied", None, None, ["ovn-sb-db"]),
     ('prohibit row insertion into table \\"Chassis\\".', None, None, None, ["ovn-sb-db"]),
+    ("port_binding, dhcp_options and logical_switch are names of Python", None, None, None, []),
     # A value that was sent
     ("Unsupported VIF type unbound convert", "error", "neutron-server", None, []),
     ("it has 'vif_type': 'binding_failed'", "error", "neutron-server", None, []),
