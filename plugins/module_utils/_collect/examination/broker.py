@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ask the broker about its cluster, its limits, the permissions of its users, and queues that no service empties."""
+"""Ask the broker about its cluster, its limits, the permissions of its users, and queues that no service empties.
+
+And about queues that get no messages: a cluster that was parted may have lost what binds them.
+"""
 
 from __future__ import annotations
 
@@ -114,6 +117,16 @@ def read(host: Host, accounts: set[Account]) -> Answer:
             for vhost in vhosts
         ]
         asked = [members]
+        asked += [
+            pool.submit(
+                host.attempt,
+                "the bindings of rabbitmq",
+                bindings,
+                vhost,
+                default=(),
+            )
+            for vhost in vhosts
+        ]
         if host.attempt("the log of rabbitmq", has_refused, default=True):
             asked += [
                 pool.submit(
@@ -286,6 +299,30 @@ def rights_missing(permission: Permission | None) -> str:
         if permission is None or getattr(permission, right) in NOTHING
     ]
     return ", ".join(lacking)
+
+
+def bindings(host: Host, vhost: str) -> list[OwnReport]:
+    """Return the report on queues of services that no exchange sends anything to, other than the one for all queues."""
+    columns = ("source_name", "destination_name", "destination_kind")
+    rows = json.loads(
+        host.ask("queue", *ASK, "list_bindings", "--vhost", vhost, *columns)
+    )
+    of_services = {
+        str(row["destination_name"])
+        for row in rows
+        if row["destination_kind"] == "queue"
+        and consumer_of(str(row["destination_name"]))
+    }
+    bound = {
+        str(row["destination_name"]) for row in rows if row["source_name"]
+    }
+    unbound = sorted(of_services - bound)
+    if not unbound:
+        return []
+    text = f"no exchange is bound to the queue {unbound[0]}"
+    if len(unbound) > 1:
+        text = f"{text} and {len(unbound) - 1} more"
+    return [OwnReport("rabbitmq", "missing", text)]
 
 
 def queues(host: Host, vhost: str) -> list[Queue]:

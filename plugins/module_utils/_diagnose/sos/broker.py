@@ -18,6 +18,8 @@ MAINTENANCE = re.compile(r"^Is under maintenance\?: true", re.MULTILINE)
 PARTITION = re.compile(
     r"Node (?P<node>\S+) cannot communicate with (?P<others>.+)"
 )
+# What of a virtual host is asked for, and its title in the report
+LISTINGS = {"list_queues": "queues", "list_bindings": "bindings"}
 # The kinds of alarms, by the words that the report has for them
 ALARMS = {
     "memory": "memory",
@@ -69,25 +71,32 @@ def cluster(text: str) -> dict[str, Any]:
 
 
 def rabbitmqctl(report: Report, words: Sequence[str]) -> str:
-    """Return the queues of a virtual host. Limits are not in the report."""
-    if "list_queues" not in words:
+    """Return the queues or the bindings of a virtual host. Limits are not in the report."""
+    shown = next((word for word in LISTINGS if word in words), None)
+    if shown is None:
         raise absent("rabbitmqctl")
     vhost = words[words.index("--vhost") + 1]
-    return json.dumps(queues(report.output("*rabbitmqctl_report"), vhost))
-
-
-def queues(text: str, vhost: str) -> list[dict[str, Any]]:
-    _before, _found, after = text.partition(
-        f"\nListing queues for vhost {vhost} ...\n"
+    rows = listing(
+        report.output("*rabbitmqctl_report"), LISTINGS[shown], vhost
     )
-    header, *lines = after.partition("\nListing ")[0].splitlines() or [""]
+    if shown == "list_queues":
+        return json.dumps([queue_of(row) for row in rows if row.get("name")])
+    return json.dumps(rows)
+
+
+def listing(text: str, title: str, vhost: str) -> list[dict[str, str]]:
+    """Return the rows of a table of a virtual host."""
+    # Some titles have a space before the dots.
+    title_line = rf"\nListing {title} for vhost {re.escape(vhost)} ?\.\.\.\n"
+    _before, *after = re.split(title_line, text, maxsplit=1)
+    rows = after[0].partition("\nListing ")[0].splitlines() if after else []
+    header, *lines = rows or [""]
     columns = header.split("\t")
-    found = []
-    for line in lines:
-        row = dict(zip(columns, line.split("\t")))
-        if row.get("name"):
-            found.append(queue_of(row))
-    return found
+    return [
+        dict(zip(columns, line.split("\t")))
+        for line in lines
+        if line.count("\t") == len(columns) - 1
+    ]
 
 
 def queue_of(row: Mapping[str, str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._components.t
 from recorded_hosts import printed
 
 STATUS = json.loads(printed("examined-controller1", "diagnostics cluster_status"))
+LISTED = ("permissions", "queues", "bindings")
 OPENSTACK = broker.Account("openstack", "/")
 CONNECTIONS = [{"user": "openstack", "vhost": "/", "state": "running"}] * 10
 
@@ -121,15 +122,15 @@ def test_user_of_a_service_without_permissions_is_reported(read, rows, rights):
 
 def test_virtual_host_that_is_missing_is_reported(replay):
     gone = (65, "", "Virtual host 'gone' does not exist\n")
-    host = replay("examined-controller1", {"list_permissions": gone, "list_queues": gone})
+    host = replay("examined-controller1", dict.fromkeys([f"list_{what}" for what in LISTED], gone))
     answer = broker.read(host, {broker.Account("openstack", "gone")})
     assert reports(answer) == [("rabbitmq", "missing", "there is no virtual host gone")]
-    assert [entry.what for entry in host.unread] == ["the queues"]
+    assert {entry.what for entry in host.unread} == {"the bindings of rabbitmq", "the queues"}
 
 
 def test_virtual_host_that_only_one_service_names_is_its_own_mistake(replay):
     gone = (65, "", "Virtual host 'gone' does not exist\n")
-    host = replay("examined-controller1", {"list_permissions --vhost gone": gone, "list_queues --vhost gone": gone})
+    host = replay("examined-controller1", dict.fromkeys([f"list_{what} --vhost gone" for what in LISTED], gone))
     accounts = {broker.Account("openstack", "gone"), broker.Account("openstack", "/")}
     assert not reports(broker.read(host, accounts))
 
@@ -193,3 +194,24 @@ def test_something_else_that_it_prints_is_unread_and_no_report(replay, output):
     answer = broker.read(host, {OPENSTACK})
     assert answer.queues == ()
     assert {entry.kind for entry in host.unread} == {"strange"}
+
+
+def without_bindings(*lost):
+    rows = json.loads(printed("examined-controller1", "list_bindings"))
+    return [row for row in rows if not row["source_name"] or row["destination_name"] not in lost]
+
+
+@pytest.mark.parametrize(
+    ("lost", "text"),
+    [
+        (["scheduler"], "no exchange is bound to the queue scheduler"),
+        (["scheduler", "compute.compute1"], "no exchange is bound to the queue compute.compute1 and 1 more"),
+    ],
+)
+def test_a_queue_that_gets_no_messages_is_reported(read, lost, text):
+    assert reports(read({"list_bindings": without_bindings(*lost)})) == [("rabbitmq", "missing", text)]
+
+
+def test_a_queue_that_no_service_waits_at_needs_no_binding(read):
+    replies = {"source_name": "", "destination_name": "reply_1d", "destination_kind": "queue"}
+    assert read({"list_bindings": [*without_bindings(), replies]}) == broker.Answer()

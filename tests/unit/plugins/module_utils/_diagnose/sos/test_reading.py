@@ -380,6 +380,21 @@ def test_queues_that_nobody_empties_are_seen(copied):
     assert [(one.name, one.ready, one.consumers) for one in found] == [("conductor", 12, 0)]
 
 
+def test_queues_that_get_no_messages_are_seen(copied):
+    """The title has no space before the dots, as RabbitMQ 4.0 prints it."""
+    top, controller = copied
+    path = controller / "sos_commands/rabbitmq/rabbitmqctl_report"
+    rows = [
+        ("source_name", "source_kind", "destination_name", "destination_kind", "routing_key", "arguments"),
+        *(("", "exchange", name, "queue", name, "[]") for name in ("conductor", "scheduler", "reply_1d")),
+        ("nova", "exchange", "conductor", "queue", "conductor", "[]"),
+    ]
+    listing = "\n".join("\t".join(row) for row in rows)
+    path.write_text(f"{path.read_text()}\nListing bindings for vhost /...\n{listing}\n")
+    reports = [found.text for found in hosts_in(top)["controller1"].examination.reports]
+    assert reports == ["no exchange is bound to the queue scheduler"]
+
+
 def test_a_port_that_no_host_has_taken_is_seen(copied):
     top, controller = copied
     path = controller / "sos_commands/ovn_central/ovn-sbctl_--no-leader-only_list_Port_Binding"
