@@ -131,6 +131,14 @@ class Cloud:
             and self.instance.server.status == "ACTIVE"
         )
 
+    @property
+    def is_given_up(self) -> bool:
+        """Return whether a nova-compute has failed to build the instance: what it had made may be gone by now."""
+        return not self.is_active and any(
+            error.is_of_run and error.service == "nova-compute"
+            for error in self.record.known_errors
+        )
+
     @cached_property
     def volume_id(self) -> str | None:
         """Return the first volume of the run."""

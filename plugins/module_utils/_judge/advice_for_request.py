@@ -55,6 +55,7 @@ OF_FLAVOR = (
     Shortage.CLASS_MISSING,
     Shortage.INSUFFICIENT,
 )
+FLAVOR = "flavor"
 # The component on whose host the command about what is missing is run, where it is not one of the API
 RUN_ON = {Shortage.UNMAPPED: "nova-conductor"}
 # What bounds the networks of projects: their types, and how many there are of each
@@ -130,7 +131,8 @@ def command_by_shortage(
     reason: Reason, explanation: Explanation
 ) -> str | None:
     flavor = explanation.flavor
-    if reason.code in OF_FLAVOR and flavor and not explanation.of_image:
+    is_of_flavor = reason.code in OF_FLAVOR or reason.subject == FLAVOR
+    if is_of_flavor and flavor and not explanation.of_image:
         return flavor_command(flavor)
     make = BY_REQUEST.get(reason.code)
     return make(reason, explanation) if make else by_name(reason)

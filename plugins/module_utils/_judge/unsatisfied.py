@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -48,27 +49,17 @@ UNSUPPORTED = {
     "UnsupportedHardware": "the hardware that the image asks for",
     "InvalidMachineType": "the machine type",
 }
-# Exceptions of nova-compute about a request that no host would accept: what it is about, and what is wrong with that.
-# Nova's API answers most of such requests itself.
+# Exceptions of nova-compute about a request that no host would accept, by what it is about. Nova's API answers most of
+# such requests itself.
 REFUSED_REQUESTS = {
-    "ExternalNetworkAttachForbidden": (
-        "network",
-        "a port on an external network needs an administrator",
+    "network": re.compile(
+        "ExternalNetworkAttachForbidden|NetworkRequiresSubnet"
     ),
-    "FlavorDiskSmallerThanImage": (
-        "flavor",
-        "the image is larger than the disk of the flavor",
+    "port": re.compile("PortNotUsable"),
+    "flavor": re.compile(
+        r"Flavor\w+|Image(?:VCPU|CPU|NUMA)\w+|Realtime\w+|MemoryPageSize(?:Invalid|Forbidden)"
+        "|RequestedVRamTooHigh|InvalidVideoMode"
     ),
-    "FlavorDiskSmallerThanMinDisk": (
-        "flavor",
-        "the image wants a larger disk than that of the flavor",
-    ),
-    "FlavorMemoryTooSmall": (
-        "flavor",
-        "the image wants more memory than the flavor has",
-    ),
-    "PortNotUsable": ("port", "the port is of another project"),
-    "NetworkRequiresSubnet": ("network", "the network has no subnet"),
 }
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
 IN_SETTINGS = ("InvalidMachineType",)
@@ -178,17 +169,31 @@ def refused_request(case: Case) -> Explanation | None:
     """Return what is wrong with a request, if each nova-compute that tried it has refused it as any host would."""
     if case.stage.stage not in SCHEDULED:
         return None
-    reasons = {
-        error.exception_class
+    errors = [
+        error
         for error in case.record.known_errors
         if is_reason(error) and error.exception_class != GIVEN_UP
-    }
-    exception = sole(reasons)
-    if exception not in REFUSED_REQUESTS:
+    ]
+    exception = sole({error.exception_class for error in errors})
+    if exception is None:
         return None
-    subject, detail = REFUSED_REQUESTS[exception]
-    reason = Reason(Shortage.REFUSED, subject, detail=detail)
-    return Explanation(Sought.SERVER, Answer.SHORT, reason=reason)
+    for subject, pattern in REFUSED_REQUESTS.items():
+        if pattern.fullmatch(exception):
+            detail = errors[0].words or exception
+            reason = Reason(Shortage.REFUSED, subject, detail=detail)
+            return Explanation(
+                Sought.SERVER,
+                Answer.SHORT,
+                reason=reason,
+                flavor=flavor_of(case),
+            )
+    return None
+
+
+def flavor_of(case: Case) -> str | None:
+    flavor = case.stage.details.get("flavor") or {}
+    name: str | None = flavor.get("name")
+    return name
 
 
 def is_reason(error: LoggedError) -> bool:
@@ -207,10 +212,9 @@ def insufficient(case: Case) -> Explanation | None:
     words = lacking(case.record.known_errors)
     if not words:
         return None
-    flavor = case.stage.details.get("flavor") or {}
     reason = Reason(Shortage.INSUFFICIENT, detail="; ".join(words))
     return Explanation(
-        Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor.get("name")
+        Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor_of(case)
     )
 
 

@@ -154,6 +154,14 @@ class LoggedError:
         return ErrorKind(self.service, self.logger, self.exception)
 
     @property
+    def words(self) -> str:
+        """Return what its line says without the name of its exception; an empty text where the line was not kept."""
+        _name, _colon, words = (self.quote or "").partition(
+            f"{self.exception}: "
+        )
+        return words.rstrip(" .")
+
+    @property
     def exception_class(self) -> str:
         """Return the name of its exception without the module; an empty one without an exception."""
         return (self.exception or "").rpartition(".")[-1]

@@ -27,6 +27,22 @@ HERE = HEALTHY["instance"]["server"]["host"]
 PORT = HEALTHY["instance"]["ports"][0]["id"]
 NETWORK = HEALTHY["instance"]["networks"][0]["id"]
 
+ERROR_OF_NOVA = {
+    "service": "nova-compute",
+    "host": HERE,
+    "logger": "nova.compute.manager",
+    "exception": "nova.exception.ImageVCPULimitsRangeImpossible",
+    "raised_in": None,
+    "at": HEALTHY["started"],
+    "count": 1,
+    "how": None,
+    "peer": None,
+    "peer_address": None,
+    "mentions": [],
+    "quote": None,
+    "own": True,
+    "usual": None,
+}
 # As ovn-trace quotes the rules of tests/recorded/commands/ovn-trace.txt
 FOREIGN = "ls_in_acl_eval: reg0[9] == 1 && (udp.dst == 67), priority 3100"
 UNALLOWED = "ls_in_acl_eval: reg0[9] == 1 && (inport == @neutron_pg_drop && ip), priority 2001"
@@ -283,6 +299,16 @@ def test_flows_that_need_not_count_what_a_guest_has_sent_show_nothing(
 
     found = {link.code: link.state for link in chains_of(idle)["ovn_port"].links}
     assert found["ovn_taken"] is LinkState.NOT_APPLICABLE
+
+
+def test_a_port_that_nova_has_deleted_since_it_was_looked_at_breaks_nothing() -> None:
+    def given_up(record: Json) -> None:
+        in_ovn(record)["logical"] = None
+        record["instance"]["server"]["status"] = "BUILD"
+        record["errors"] = [ERROR_OF_NOVA]
+
+    found = {link.code: link.state for link in chains_of(given_up)["ovn_port"].links}
+    assert found["ovn_northbound_port"] is LinkState.NOT_APPLICABLE
 
 
 def test_an_interface_that_libvirt_has_taken_away_with_the_domain_breaks_nothing() -> None:

@@ -34,6 +34,7 @@ from tree import RECORDED, ROLES
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 NO_HOST = "the server s is in the state ERROR, the cloud answered: No valid host was found."
 NO_RETRIES = "the server s is in the state ERROR, the cloud answered: Exceeded maximum number of retries."
+EXTERNAL = "nova.exception.ExternalNetworkAttachForbidden"
 NO_SECURE_BOOT = "nova.exception.SecureBootNotSupported"
 GPU = {"name": "gpu", "extra_specs": {"trait:CUSTOM_GPU": "required"}}
 FULL = usual(VCPU=inventory(8, 8))
@@ -258,11 +259,11 @@ REQUESTS = {
         {
             "message": "Build of instance x aborted: Failed to allocate the network(s), not rescheduling.",
             "errors": [
-                logged(host="c1", exception="nova.exception.ExternalNetworkAttachForbidden"),
+                logged(host="c1", exception=EXTERNAL, quote=f"{EXTERNAL}: It is not allowed to use network 1d."),
                 logged(host="c1", exception="nova.exception.BuildAbortException"),
             ],
         },
-        "The server cannot be built as asked: a port on an external network needs an administrator",
+        "The server cannot be built as asked: It is not allowed to use network 1d",
         "openstack network list --long",
     ),
     "a back end that is disabled": (
@@ -376,17 +377,20 @@ def test_hosts_of_which_one_failed_otherwise_are_not_said_to_lack_anything(detai
     assert not (verdict["headline"] or "").startswith("No host fits")
 
 
-@pytest.mark.parametrize(
-    ("other", "is_refused"), [("nova.exception.FlavorDiskSmallerThanImage", True), ("rbd.Error", False)]
-)
+LIMITS = "nova.exception.ImageVCPULimitsRangeImpossible"
+LIMITED = "Requested vCPU limits 1:1:1 are impossible to satisfy for vcpus count 2"
+
+
+@pytest.mark.parametrize(("other", "is_refused"), [(LIMITS, True), ("rbd.Error", False)])
 def test_a_request_is_refused_only_if_no_host_failed_otherwise(other, is_refused):
     errors = [
-        logged(host="c1", exception="nova.exception.FlavorDiskSmallerThanImage"),
+        logged(host="c1", exception=LIMITS, quote=f"{LIMITS}: {LIMITED}"),
         logged(host="c2", exception=other),
     ]
-    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
-    expected = "The server cannot be built as asked: the image is larger than the disk of the flavor"
-    assert (verdict["headline"] == expected) is is_refused
+    details = {"flavor": {"name": "m1.two"}}
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors, details=details)
+    assert (verdict["headline"] == f"The server cannot be built as asked: {LIMITED}") is is_refused
+    assert ((verdict["next"] or "") == "openstack flavor show m1.two") is is_refused
 
 
 @pytest.mark.parametrize(("tried", "is_asked_for"), [(["c1", "c2"], True), (["c1"], False)])
