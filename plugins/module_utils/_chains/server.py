@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .._model.facts import Disk
 from .._model.words import StageName
+from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import (
     HOLDS,
@@ -26,7 +27,12 @@ from .definitions import (
 from .image import ceph_host
 from .services import is_alive
 
+# In seconds for a request: a busy disk takes a tenth of that.
+SLOW_S = 1.0
+# One slow request may be the first of a busy host.
+FEW_REQUESTS = 3
 COMPUTE, SCHEDULER, LIBVIRT = "nova-compute", "nova-scheduler", "libvirt"
+CEPH = "ceph-osd"
 
 
 def service(cloud: Cloud) -> Found:
@@ -61,6 +67,40 @@ def stored(cloud: Cloud) -> Found:
 
 def opened(cloud: Cloud) -> Found:
     return is_open(root_disk(cloud), cloud)
+
+
+def answering(cloud: Cloud) -> Found:
+    """Check whether the disks of the domain answer: a guest whose disk takes seconds for a request does not boot."""
+    disks = given(cloud.stores_of(cloud.host).disks)
+    used = [disk for disk in disks if disk.requests >= FEW_REQUESTS]
+    applies_if(used)
+    for disk in used:
+        mean_s = disk.seconds / disk.requests
+        if mean_s > SLOW_S:
+            owner = CEPH if is_on_ceph(cloud) else LIBVIRT
+            return broken(f"{mean_s:.1f} s", subject=disk.name, owner=owner)
+    return HOLDS
+
+
+def is_on_ceph(cloud: Cloud) -> bool:
+    domain = cloud.facts_of(cloud.host).domain
+    return domain is not None and any(
+        disk.protocol == "rbd" for disk in domain.disks
+    )
+
+
+def where_disks_are(cloud: Cloud) -> str | None:
+    """Return the host of the instance, or that of Ceph's disks; None if they are on several."""
+    if not is_on_ceph(cloud):
+        return cloud.host
+    return sole(
+        {
+            host
+            for host, facts in cloud.facts.items()
+            for unit in facts.services
+            if unit.component == CEPH
+        }
+    )
 
 
 def is_stored(disk: Disk, cloud: Cloud) -> Found:
@@ -130,6 +170,14 @@ CHAIN = ChainDefinition(
             here,
             "rbd status {subject}",
             ceph_host,
+        ),
+        LinkDefinition(
+            "server_disk_answers",
+            LIBVIRT,
+            answering,
+            where_disks_are,
+            "virsh domstats --block {server}",
+            here,
         ),
     ),
     subject=lambda cloud: cloud.names.get("server"),

@@ -213,10 +213,20 @@ class OvnDatabases:
 
 
 @dataclass(frozen=True)
+class DiskUse:
+    """What QEMU has counted for a disk of a domain: its requests that were answered, and the seconds of all of them."""
+
+    name: str
+    requests: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Stores:
     """The stores of a host. controller: whether ovn-controller is connected to the southbound database.
 
     listening: the TCP ports that something listens on. advertised: the routers that a radvd advertises over IPv6.
+    disks: those of the instance's domain, if it is there.
     """
 
     switch: Optional[Switch] = omitted()
@@ -226,3 +236,4 @@ class Stores:
     listening: Optional[tuple[int, ...]] = omitted()
     traces: Optional[tuple[Trace, ...]] = omitted()
     advertised: Optional[tuple[str, ...]] = omitted()
+    disks: Optional[tuple[DiskUse, ...]] = omitted()

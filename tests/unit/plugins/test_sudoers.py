@@ -45,7 +45,7 @@ EXAMINED = {
 }
 # Which services were on the hosts whose stores were read, and which rules they need
 STORES = {
-    "compute2-ovn-stores": ("examination", ["ovsdb", "ovn-controller"]),
+    "compute2-ovn-stores": ("examination", ["ovsdb", "ovn-controller", "libvirt"]),
     "controller1-ovn-stores": ("ovn", ["ovn-nb-db", "ovn-sb-db"]),
 }
 SINCE = 1795446300.25

@@ -11,7 +11,7 @@ from collections.abc import Container
 from ..._model.instance import DescribedInstance
 from ..._model.stores import Stores
 from ..commands import Host
-from . import advertising, links, ovn_databases, switch, traces
+from . import advertising, disks, links, ovn_databases, switch, traces
 
 
 def read(
@@ -40,6 +40,11 @@ def read(
         listening=host.attempt(
             "the ports that are listened on", links.listening
         ),
+        disks=host.attempt(
+            "the domain's disks", disks.read, instance.server.id
+        )
+        if "libvirt" in components and instance
+        else None,
     )
 
 

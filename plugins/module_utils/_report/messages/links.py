@@ -82,6 +82,10 @@ LINKS = {
         "Ceph has the disk of the instance",
         "the disk {subject} is not in Ceph",
     ),
+    "server_disk_answers": LinkText(
+        "the disks of the guest answer",
+        "the guest's disk {subject} takes {found} for a request",
+    ),
     "server_opened": LinkText(
         "the host has the disk open in Ceph",
         "does not have the disk open in Ceph, which shows {found}; addresses of the host: {expected}",

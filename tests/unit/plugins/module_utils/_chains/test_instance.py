@@ -126,6 +126,44 @@ def test_the_chains_of_a_run_that_passed_hold() -> None:
         assert LinkState.HOLDS in states.values()
 
 
+def with_disk(requests: int, seconds: float) -> Change:
+    """Have QEMU count this for the disk of the guest."""
+
+    def change(record: Json) -> None:
+        disk = {"name": "vda", "requests": requests, "seconds": seconds}
+        here = next(entry for entry in record["hosts"] if entry["host"] == HERE)
+        here["stores"] = {**(here.get("stores") or {}), "disks": [disk]}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("requests", "seconds", "state"),
+    [(900, 8.0, LinkState.HOLDS), (2, 9.0, LinkState.NOT_APPLICABLE), (0, 0.0, LinkState.NOT_APPLICABLE)],
+)
+def test_a_disk_that_answers_in_time_or_was_hardly_used_is_not_slow(requests, seconds, state) -> None:
+    found = {link.code: link.state for link in chains_of(with_disk(requests, seconds))["server"].links}
+    assert found["server_disk_answers"] is state
+
+
+def test_a_slow_disk_of_ceph_is_the_fault_of_its_own_disks() -> None:
+    def with_osds(*names: str) -> Change:
+        unit: Json = {"component": "ceph-osd", "unit": "ceph-osd@0.service", "state": "running"}
+        unit.update(for_s=9.0, since=None, restarts=0)
+
+        def change(record: Json) -> None:
+            for entry in record["hosts"]:
+                entry["facts"]["services"] = [unit] if entry["host"] in names else []
+
+        return change
+
+    for names, host in (([], None), (["storage1"], "storage1"), (["storage1", "controller1"], None)):
+        link = chains_of(with_disk(12, 30.0), with_osds(*names))["server"].broken
+        assert link is not None
+        assert (link.owner, link.host, link.found) == ("ceph-osd", host, "2.5 s")
+        assert link.reader == HERE
+
+
 BREAKS = [
     ([lambda record: origin(record).update(exists=False)], "image", "image_stored", "glance-api", None),
     ([lambda record: origin(record).update(snapshots=[])], "image", "image_snapshot", "glance-api", None),
@@ -140,6 +178,7 @@ BREAKS = [
     ([without_domain], "server", "server_defined", "libvirt", HERE),
     ([gone(f"{SERVER}_disk")], "server", "server_stored", "nova-compute", HERE),
     ([unwatched(f"{SERVER}_disk")], "server", "server_opened", "libvirt", HERE),
+    ([with_disk(12, 30.0), on_local_disk], "server", "server_disk_answers", "libvirt", HERE),
 ]  # fmt: skip
 
 

@@ -137,7 +137,7 @@ def test_ages_of_flows_are_those_of_the_first_and_the_last(replay):
         " cookie=0x1, duration=5.5s, idle_age=3, a\n cookie=0x1, duration=120.25s, b\n cookie=0x1, duration=7s, c\n"
     )
     host = replay(None, {"id -u": "0", "ovs-ofctl": output})
-    assert to_json(ovs.flows_of(host, "br-int", 4)) == {"count": 3, "oldest_s": 120.25, "youngest_s": 5.5}
+    assert to_json(ovs.flows_of(host, "br-int", 4)) == {"count": 3, "oldest_s": 120.25, "youngest_s": 5.5, "packets": 0}
     assert host.execute.asked[-1] == "ovs-ofctl dump-flows br-int in_port=4"
 
 
