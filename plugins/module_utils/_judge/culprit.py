@@ -20,7 +20,7 @@ from .._model.how import How
 from .._model.record import Record
 from .._model.service import RUNNING
 from .._model.shortage import Explanation, Shortage
-from .._model.symptom import Code, Symptom
+from .._model.symptom import Code, Kind, Symptom
 from .._model.verdict import Connection, Place
 from .._model.words import StageStatus
 from .._record.masking import CUT
@@ -98,6 +98,7 @@ def general_finding(causes: Sequence[Cause], case: Case) -> Finding:
     """Return the cause that is named, if one is, with the other suspects, the missing step and what to do."""
     weights = case.weights
     first = next(iter(causes), None)
+    causes = without_guess(causes, case)
     cause = named(causes, weights)
     restart = restart_in(causes, weights)
     suspects = [other for other in causes if other.suspect != Suspect.RESTART]
@@ -253,6 +254,21 @@ def named(causes: Sequence[Cause], weights: Weights) -> Cause | None:
         ):
             return replace(first, confidence=confidence, between=between)
     return None
+
+
+def without_guess(causes: Sequence[Cause], case: Case) -> Sequence[Cause]:
+    """Return causes of which the first is less likely if a missing step alone speaks for it.
+
+    The hosts were examined, and it looks well there.
+    """
+    is_examined = any(host.examination for host in case.record.hosts)
+    if not causes or not is_examined:
+        return causes
+    first, *others = causes
+    if evidence.main_symptom(first, case.weights).kind != Kind.STEP:
+        return causes
+    confidence = rounded(first.confidence * case.weights.guess)
+    return [replace(first, confidence=confidence), *others]
 
 
 def with_doubt(

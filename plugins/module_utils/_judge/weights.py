@@ -105,6 +105,9 @@ class Weights:
 
     # A cause of less probability is not named: a wrong name costs an operator more than none.
     named: float = 0.6
+    # What a missing step alone leaves of the probability of a component that looks well on its host: of four verdicts
+    # by nothing else one was true.
+    guess: float = 0.4
     # Divides the logarithm of the odds of a cause that is named. Without it, 19 of 30 verdicts of 80 to 99 % were true
     # for faults that others had made, and 57 of 60 of more.
     doubt: float = 2.0

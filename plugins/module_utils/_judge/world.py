@@ -87,7 +87,9 @@ class World:
             symptom.component for symptom in filter(is_unwell, symptoms)
         }
         self.changed = changed_just_now(symptoms, case.weights)
-        self.failing = failing_several(symptoms)
+        self.failing = failing_several(symptoms) | {
+            peer for peer, callers in self.rejected.items() if len(callers) > 1
+        }
         self.broken_off = {
             symptom.component
             for symptom in of_kind(Kind.ANSWER, symptoms)

@@ -36,6 +36,11 @@ from tree import ROLES
 SCHEMA = json.loads((ROLES / "report/files/run.schema.json").read_text())
 
 
+EXAMINED = {
+    "clients": None, "own": [], "reach": [], "pending": [], "resources": [], "differences": [], "changed": [],
+}  # fmt: skip
+
+
 def problems(verdict):
     validator = jsonschema.Draft202012Validator({**SCHEMA["properties"]["verdict"], "$defs": SCHEMA["$defs"]})
     return [problem.message for problem in validator.iter_errors(verdict)]
@@ -395,6 +400,17 @@ def test_a_way_that_is_cut_is_in_the_finding(alone):
     assert found["next"].startswith(
         "on compute1: nc -v -z -w 3 10.0.0.1 5672; nft list ruleset | grep --word-regexp 5672; on controller1: ss"
     )
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_examined", "confidence"),
+    [(Kind.STEP, False, 0.9), (Kind.STATE, True, 0.9), (Kind.STEP, True, 0.36)],
+)
+def test_a_missing_step_alone_says_less_where_the_hosts_were_examined(kind, is_examined, confidence):
+    case = case_of([as_json.host("ctl", examination=EXAMINED if is_examined else None)])
+    shown = seen(kind, "nova-conductor", None, how=How.MISSING)
+    (first,) = culprit.without_guess([cause("nova-conductor", "ctl", shown, confidence=0.9)], case)
+    assert first.confidence == confidence
 
 
 def test_who_depends_on_the_cause_is_in_the_verdict():
