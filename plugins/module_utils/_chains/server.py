@@ -27,8 +27,8 @@ from .definitions import (
 from .image import ceph_host
 from .services import is_alive
 
-# In seconds for a request: a busy disk takes a tenth of that.
-SLOW_S = 1.0
+# In seconds for a request: a guest that makes some 500 while it boots then takes minutes. A busy disk takes a tenth.
+SLOW_S = 0.5
 # One slow request may be the first of a busy host.
 FEW_REQUESTS = 3
 COMPUTE, SCHEDULER, LIBVIRT = "nova-compute", "nova-scheduler", "libvirt"
