@@ -13,7 +13,9 @@ import yaml
 from tree import FLOWS, ROOT
 
 SHIPPED = [yaml.load(path.read_text(), yaml.CSafeLoader) for path in sorted(FLOWS.glob("*.yml"))]
-NAMES = {flow["name"] for flow in SHIPPED} | {path.stem for path in FLOWS.glob("*.yml")}
+# Nova has an action of the same name.
+OF_NOVA = {"attach_volume"}
+NAMES = {flow["name"] for flow in SHIPPED} - OF_NOVA
 # A number is a step's name in some flow, and everything else somewhere.
 STEPS = {str(step["id"]) for flow in SHIPPED for step in flow["steps"] if not str(step["id"]).isdigit()}
 FILES = [path for path in sorted((ROOT / "plugins").rglob("*")) if path.suffix in (".py", ".yml")]
@@ -27,7 +29,7 @@ def texts_of(path):
 
 
 def test_there_is_something_to_look_for():
-    assert len(NAMES) == 16
+    assert len(NAMES) == 18
     assert {"26c", "N17"} <= STEPS
 
 

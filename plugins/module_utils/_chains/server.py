@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .._model.facts import Disk
+from .._model.facts import Disk, Facts
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -94,13 +94,12 @@ def where_disks_are(cloud: Cloud) -> str | None:
     if not is_on_ceph(cloud):
         return cloud.host
     return sole(
-        {
-            host
-            for host, facts in cloud.facts.items()
-            for unit in facts.services
-            if unit.component == CEPH
-        }
+        host for host, facts in cloud.facts.items() if keeps_disks(facts)
     )
+
+
+def keeps_disks(facts: Facts) -> bool:
+    return any(unit.component == CEPH for unit in facts.services)
 
 
 def is_stored(disk: Disk, cloud: Cloud) -> Found:

@@ -72,24 +72,13 @@ class World:
         ]
         self.halts = halts(case, symptoms)
         halted = {symptom.place for symptom in of_kind(Kind.STATE, symptoms)}
-        # Who rejects a host that breaks a chain has done its part for others at most.
-        rejecting = {
-            symptom.peer
-            for symptom in symptoms
-            if symptom.is_denied and symptom.place in self.breaks
-        }
-        self.exonerated = {
-            place
-            for place in exonerated(case) - halted
-            if place[0] not in rejecting
-        }
+        cleared = exonerated(case) - halted
+        self.exonerated = cleared - self.rejecting_breaks(symptoms, cleared)
         self.unwell = {
             symptom.component for symptom in filter(is_unwell, symptoms)
         }
         self.changed = changed_just_now(symptoms, case.weights)
-        self.failing = failing_several(symptoms) | {
-            peer for peer, callers in self.rejected.items() if len(callers) > 1
-        }
+        self.failing = failing_several(symptoms) | several(self.rejected)
         self.broken_off = {
             symptom.component
             for symptom in of_kind(Kind.ANSWER, symptoms)
@@ -102,6 +91,19 @@ class World:
         self.failed_at: dict[Node, Peers] = {}
         for symptom in filter(self.is_failure, symptoms):
             self.note_failure(symptom)
+
+    def rejecting_breaks(
+        self,
+        symptoms: Sequence[Symptom],
+        places: set[tuple[str, str | None]],
+    ) -> set[tuple[str, str | None]]:
+        """Return which of some places reject a host that breaks a chain: they do their part for others at most."""
+        peers = {
+            symptom.peer
+            for symptom in symptoms
+            if symptom.is_denied and symptom.place in self.breaks
+        }
+        return {place for place in places if place[0] in peers}
 
     def is_way(self, symptom: Symptom) -> bool:
         """Return whether the way from one host to a peer may be wrong, of those who ask there."""
@@ -326,6 +328,11 @@ def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
                 caller = symptom.host or caller
             callers.setdefault(symptom.peer, set()).add(caller)
     return callers
+
+
+def several(rejected: Mapping[str, set[str]]) -> set[str]:
+    """Return the components that reject more than one caller."""
+    return {peer for peer, callers in rejected.items() if len(callers) > 1}
 
 
 def is_of_own_request(symptom: Symptom) -> bool:

@@ -128,30 +128,37 @@ def read(host: Host, accounts: set[Account]) -> Answer:
             for vhost in vhosts
         ]
         if host.attempt("the log of rabbitmq", has_refused, default=True):
-            asked += [
-                pool.submit(
-                    host.attempt,
-                    "the limits of rabbitmq",
-                    limits,
-                    kind,
-                    default=(),
-                )
-                for kind in LIMITED
-            ]
-            asked += [
-                pool.submit(
-                    host.attempt,
-                    "the permissions of rabbitmq",
-                    permissions,
-                    vhost,
-                    accounts,
-                    default=(),
-                )
-                for vhost in vhosts
-            ]
+            asked += about_refusals(pool, host, vhosts, accounts)
     reports = chain.from_iterable(answer.result() for answer in asked)
     found = chain.from_iterable(answer.result() for answer in listed)
     return Answer(tuple(reports), tuple(islice(found, MOST_QUEUES)))
+
+
+def about_refusals(
+    pool: ThreadPoolExecutor,
+    host: Host,
+    vhosts: Iterable[str],
+    accounts: set[Account],
+) -> list[Any]:
+    """Ask for what may be why the broker has refused somebody, and return the answers to come."""
+    asked = [
+        pool.submit(
+            host.attempt, "the limits of rabbitmq", limits, kind, default=()
+        )
+        for kind in LIMITED
+    ]
+    asked += [
+        pool.submit(
+            host.attempt,
+            "the permissions of rabbitmq",
+            permissions,
+            vhost,
+            accounts,
+            default=(),
+        )
+        for vhost in vhosts
+    ]
+    return asked
 
 
 def has_refused(host: Host) -> bool:
