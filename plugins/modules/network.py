@@ -577,7 +577,7 @@ def rules_of(params: Mapping[str, Any]) -> list[Params]:
 
 
 def openings_of(
-    rules: Iterable[Params], has_ipv6: bool, has_ipv4: bool = True
+    rules: Iterable[Params], has_ipv4: bool, has_ipv6: bool
 ) -> list[Opening]:
     """Return what the security group is to let in, over each version of IP that guests have."""
     over_ipv4: list[Opening] = []
@@ -617,7 +617,7 @@ def security_group_for(stage: Stage[NetworkDetails], network: Any) -> Any:
     stage.details = replace(stage.details, ipv6=ipv6)
     if has_port_security(stage, network):
         wanted = openings_of(
-            rules_of(stage.params), ipv6 is not None, stage.params["ipv4"]
+            rules_of(stage.params), stage.params["ipv4"], ipv6 is not None
         )
         return make_security_group(stage, wanted)
     reason = f"the network {network.name} has no port security"

@@ -94,9 +94,9 @@ def bindings_lost(site):
     delete = f'rabbit_exchange:delete({exchange}, false, <<"catalogue">>).'
     bound = f"rabbitmqctl --quiet list_bindings --vhost {vhost} source_name | grep -qx nova"
     units = [unit for name in ("nova-conductor", "nova-scheduler") for unit in part_of(site, name).services]
-    # Whoever connects anew binds its queues.
-    anew = f"rabbitmqctl close_all_user_connections {user} catalogue; systemctl restart {' '.join(units)}; sleep 5"
-    return by_several(site.controller, f"{bound} && rabbitmqctl eval {quote(delete)} && ! {bound}", anew)
+    # A service binds its queues when it reconnects.
+    reconnect = f"rabbitmqctl close_all_user_connections {user} catalogue; systemctl restart {' '.join(units)}; sleep 5"
+    return by_several(site.controller, f"{bound} && rabbitmqctl eval {quote(delete)} && ! {bound}", reconnect)
 
 
 @contextlib.contextmanager

@@ -70,7 +70,7 @@ def opened(cloud: Cloud) -> Found:
 
 
 def answering(cloud: Cloud) -> Found:
-    """Check whether the disks of the domain answer: a guest whose disk takes seconds for a request does not boot."""
+    """Check whether the disks of the domain answer: a guest whose disk is slow hardly boots."""
     disks = given(cloud.stores_of(cloud.host).disks)
     used = [disk for disk in disks if disk.requests >= FEW_REQUESTS]
     applies_if(used)

@@ -39,6 +39,7 @@ TRIES = 3
 OK, UNAUTHORIZED, FORBIDDEN, NOT_FOUND = 200, 401, 403, 404
 # The kind of the error of a stage whose user has no right to what it asked for
 NO_RIGHT = "forbidden"
+NEUTRON = "network"
 # The seconds after which a volume is deleted once more that was in use, so that the cloud has put it back
 BUSY = 10
 # The seconds between two questions to a service that does not answer
@@ -66,7 +67,7 @@ class Kind(NamedTuple):
     """How one kind of resource is read by its id, found by its name, and deleted.
 
     after: the kinds that are to be gone before it. is_prompt: whether its service has carried out a deletion by the
-    time of its answer.
+    time of its answer. is_hidden: whether its service answers 404, and not 403, about what a role may not see.
     """
 
     read: Read
@@ -74,6 +75,7 @@ class Kind(NamedTuple):
     delete: Delete
     after: tuple[str, ...] = ()
     is_prompt: bool = True
+    is_hidden: bool = False
 
 
 class NotThereError(Exception):
@@ -109,7 +111,7 @@ def plain(service: str, path: str, key: str) -> Kind:
     def delete(cloud: Any, identity: str) -> None:
         answer_of(proxy(cloud).delete(f"{path}/{identity}"))
 
-    return Kind(read, find, delete)
+    return Kind(read, find, delete, is_hidden=service == NEUTRON)
 
 
 def find_address(cloud: Any, name: str) -> list[JsonObject]:
@@ -253,7 +255,11 @@ IMAGE = plain("image", "/images", "image")
 PORT = plain("network", "/ports", "port")._replace(after=SERVERS)
 # Neutron takes no interface from a router as long as a floating IP is reached through it.
 INTERFACE = Kind(
-    read_interface, find_interface, delete_interface, after=("floating_ip",)
+    read_interface,
+    find_interface,
+    delete_interface,
+    after=("floating_ip",),
+    is_hidden=True,
 )
 ROUTER = plain("network", "/routers", "router")._replace(
     after=("floating_ip", *INTERFACES)
@@ -262,21 +268,6 @@ ROUTER = plain("network", "/routers", "router")._replace(
 ON_NETWORK = (*SERVERS, *PORTS, *INTERFACES)
 SUBNET = plain("network", "/subnets", "subnet")._replace(after=ON_NETWORK)
 NETWORK = plain("network", "/networks", "network")._replace(after=ON_NETWORK)
-
-# Neutron answers 404, and not 403, about what a role may not see.
-OF_NEUTRON = (
-    *PORTS,
-    *INTERFACES,
-    "floating_ip",
-    "security_group",
-    "router",
-    "subnet",
-    "subnet_ipv6",
-    "second_subnet",
-    "second_subnet_ipv6",
-    "network",
-    "second_network",
-)
 
 KINDS = in_order(
     {
@@ -340,13 +331,13 @@ class Removal:
     """The removal of one resource: step() is called until it is gone, or its failure is final."""
 
     def __init__(
-        self, entry: Entry, mark: str, may_be_hidden: bool = False
+        self, entry: Entry, mark: str, is_limited: bool = False
     ) -> None:
         self.entry = entry
         self.mark = mark
-        # Whether the cloud may hide it from this user
-        self.may_be_hidden = may_be_hidden
         self.kind = KINDS[entry["kind"]]
+        # Whether the cloud may hide it, as it has forbidden this user something
+        self.may_be_hidden = is_limited and self.kind.is_hidden
         self.id: str | None = entry["id"]
         self.tries = 0
         self.gone = self.final = False
@@ -601,8 +592,7 @@ def sorted_out(
         if reason:
             foreign.append(accounts.leftover(entry, reason))
         else:
-            may_be_hidden = is_limited and entry["kind"] in OF_NEUTRON
-            removals.append(Removal(entry, run.mark, may_be_hidden))
+            removals.append(Removal(entry, run.mark, is_limited))
     return removals, foreign
 
 

@@ -10,8 +10,8 @@ import re
 from collections import Counter
 
 from ..._model.stores import DiskUse
-from ..commands import Host, UnreadError
-from ..hosts.libvirt import NO_DOMAIN, VIRSH
+from ..commands import Host
+from ..hosts.libvirt import asked_about
 
 # Reads, writes and flushes; their times are in nanoseconds.
 FIELD = re.compile(
@@ -23,12 +23,9 @@ NANO = 1e-9
 
 def read(host: Host, uuid: str) -> tuple[DiskUse, ...] | None:
     """Return the disks of a domain; None if there is no such domain here."""
-    try:
-        output = host.ask("libvirt", *VIRSH, "domstats", "--block", uuid)
-    except UnreadError as exc:
-        if NO_DOMAIN.search(exc.output):
-            return None
-        raise
+    output = asked_about(host, "domstats", "--block", uuid)
+    if output is None:
+        return None
     names: dict[str, str] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for match in FIELD.finditer(output):

@@ -45,9 +45,15 @@ def read(host: Host, uuid: str) -> Domain | None:
 
 
 def domain_of(host: Host, uuid: str) -> Domain | None:
+    output = asked_about(host, "dumpxml", uuid)
+    return None if output is None else parse_domain(output)
+
+
+def asked_about(host: Host, *words: str) -> str | None:
+    """Return what virsh prints about a domain; None if there is no such domain here."""
     try:
         # Some hosts let only root use virsh.
-        return parse_domain(host.ask("libvirt", *VIRSH, "dumpxml", uuid))
+        return host.ask("libvirt", *VIRSH, *words)
     except UnreadError as exc:
         if NO_DOMAIN.search(exc.output):
             return None
