@@ -10,6 +10,7 @@ import html
 import json
 import re
 from contextlib import AbstractContextManager, suppress
+from http import HTTPStatus
 from typing import Any
 
 from .._model import codec
@@ -91,6 +92,22 @@ KIND_OF_STATUS = {
 # The statuses with which services refuse what a quota does not allow, and the words by which that is known
 STATUSES_OF_QUOTA = (403, 409, 413)
 QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
+# How services say that somebody lacks a right. What else they forbid does not depend on who asks.
+RIGHTS = re.compile(
+    r"polic|authori[sz]|access|role|permission|permitted|allow|denied|^(?:403 )?Forbidden\W*$|^\W*$",
+    re.IGNORECASE,
+)
+# Where Keystone gives tokens, and what to do where another service rejects one
+TOKENS_PATH = "/auth/tokens"
+REJECTED = (
+    "Keystone has given the token, and this service does not accept it: look at [keystone_authtoken] in the settings "
+    "of the service, and at Keystone's log."
+)
+# What web frameworks say to a browser about the password that it has sent
+TO_BROWSER = re.compile(
+    r"\s*This server could not verify that you are authorized to access the .*?credentials required\.?",
+    re.DOTALL,
+)
 # Apache's own words for a request that is too large
 TOO_LARGE = "exceeds the capacity limit"
 NO_CONNECTION = re.compile(r"Unable to establish|timed out|connect")
@@ -156,7 +173,7 @@ def text_of_page(page: str) -> str:
     visible = HIDDEN_PART.sub(" ", page[:LONGEST_PAGE]).partition(
         END_OF_PARAGRAPH
     )[0]
-    text = html.unescape(TAG.sub(" ", visible))
+    text = TO_BROWSER.sub("", html.unescape(TAG.sub(" ", visible)))
     return " ".join(text.split())[:LONGEST_TEXT]
 
 
@@ -201,6 +218,8 @@ def kind_of_status(status: int, message: str) -> str:
         and not is_of_server
     ):
         return "quota"
+    if status == HTTPStatus.FORBIDDEN and not RIGHTS.search(message):
+        return "invalid"
     other = "service" if status >= 500 else "invalid"
     return KIND_OF_STATUS.get(status, other)
 
@@ -239,8 +258,19 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
         message += f" (request {request})"
     kind = kind_of(exc, own_message)
     return StageError(
-        kind, message, answer=own_message, status=status, request_id=request
+        kind,
+        message,
+        answer=own_message,
+        hint=REJECTED if is_token_rejected(exc, kind) else None,
+        status=status,
+        request_id=request,
     ).failure
+
+
+def is_token_rejected(exc: BaseException, kind: str) -> bool:
+    """Return whether a service did not accept the token that Keystone had given."""
+    url = getattr(getattr(exc, "response", None), "url", TOKENS_PATH)
+    return kind == "unauthorized" and not url.endswith(TOKENS_PATH)
 
 
 def is_missing_certificate(exc: BaseException) -> bool:

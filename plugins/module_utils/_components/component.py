@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# How a command asks for the logs of the last minutes. A verdict has the time of its run instead.
+LATELY = "--since -15min"
+
 
 @dataclass(frozen=True)
 class Api:

@@ -9,7 +9,7 @@ A cloud need not have any of them: without a unit on a host they are no suspects
 
 from __future__ import annotations
 
-from .component import Commands, Component, Project
+from .component import LATELY, Commands, Component, Project
 
 STAGES = ("auth", "image", "network", "volume", "boot")
 
@@ -41,7 +41,7 @@ PROJECTS = (
                     "kolla-keepalived-container.service",
                 ),
                 commands=Commands(
-                    state="ip -brief address show; journalctl --unit keepalived --since -15min"
+                    state=f"ip -brief address show; journalctl --unit keepalived {LATELY}"
                 ),
             ),
         ),

@@ -22,9 +22,6 @@ PROJECTS = (
                     "ovn-controller",
                 ),
                 is_beside_instance=True,
-                commands=Commands(
-                    overview="openstack console log show, of an instance that is kept: -e stackproof_keep=on_failure"
-                ),
             ),
             Component(
                 "data network",

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .component import Commands, Component, Port, Project
 
+# What a chassis is connected to, and by which settings
+CHASSIS = "ovn-appctl -t ovn-controller connection-status; ovs-vsctl get open . external-ids"
+
 PROJECTS = (
     Project(
         "ovn",
@@ -66,10 +69,8 @@ PROJECTS = (
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 programs=("ovn-controller",),
                 commands=Commands(
-                    state=(
-                        "ovn-appctl -t ovn-controller connection-status; "
-                        "ovs-vsctl get open . external-ids"
-                    )
+                    state=CHASSIS,
+                    overview=CHASSIS,
                 ),
             ),
         ),

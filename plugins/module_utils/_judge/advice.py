@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from .._collect.api.refused import sought_in
+from .._components.component import LATELY
 from .._components.tables import commands_of
 from .._model.chain import Link
+from .._model.codec import iso_of
 from .._model.event import CONTROL_NODE
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
 from .._model.host import Host
 from .._model.how import How
-from .._model.service import Service
+from .._model.service import RUNNING, Service
 from .._model.shortage import Sought
 from .._model.symptom import Code, Kind, Symptom
 from .._model.words import CheckStatus, HostStatus, Level
@@ -33,7 +35,8 @@ from .evidence import (
     recent_change,
 )
 from .leads import CONTAINER_LOG, UNIT_LOG, command, lead, way
-from .repair import repair_of, unit_of
+from .own_errors import images_of
+from .repair import repair_of, unit_of, units_of
 from .symptoms.reach import CATALOG
 
 # Commands for what no component alone shows, with the fields of the symptom in them
@@ -81,8 +84,11 @@ SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemc
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
+GUEST = "vm-instance"
+CONSOLE = "openstack console log show {0}"
+
 # What shows cells that are disabled, and what each filter has left
-CELLS = "nova-manage cell_v2 list_cells; journalctl --grep 'Filter.* returned|allocation candidates' --since -15min"
+CELLS = f"nova-manage cell_v2 list_cells; journalctl --grep 'Filter.* returned|allocation candidates' {LATELY}"
 
 
 def advice_for(
@@ -93,7 +99,7 @@ def advice_for(
 ) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
     advice = next_thing(cause, restart, suspects, case)
-    return advice and in_container(advice, case.record.hosts)
+    return advice and for_reader(advice, case)
 
 
 def advice_for_check(host: Host, hosts: Sequence[Host]) -> Advice | None:
@@ -106,19 +112,39 @@ def advice_for_check(host: Host, hosts: Sequence[Host]) -> Advice | None:
     return advice and in_container(advice, hosts)
 
 
+def for_reader(advice: Advice, case: Case) -> Advice:
+    """Return the advice as it is run where its programs are, and at any time after the run."""
+    begin = iso_of(case.record.started - case.weights.logs_before_s)
+    since = f"--since '{begin[:10]} {begin[11:16]} UTC'"
+    timed = with_commands(
+        advice, lambda text, _host: text.replace(LATELY, since)
+    )
+    return in_container(timed, case.record.hosts)
+
+
+def with_commands(
+    advice: Advice, changed: Callable[[str, str | None], str]
+) -> Advice:
+    """Return the advice with each of its commands changed. changed: gets a command and its host."""
+    return replace(
+        advice,
+        command=advice.command and changed(advice.command, advice.host),
+        then=advice.then and with_commands(advice.then, changed),
+    )
+
+
 def in_container(advice: Advice, hosts: Sequence[Host]) -> Advice:
     """Return the advice with its programs run in the containers in which they are."""
-    then = advice.then and in_container(advice.then, hosts)
-    prefixes = next(
-        (host.prefixes for host in hosts if host.host == advice.host), None
-    )
-    if not (advice.command and prefixes):
-        return replace(advice, then=then)
-    commands = [
-        behind_prefix(command, prefixes)
-        for command in advice.command.split("; ")
-    ]
-    return replace(advice, command="; ".join(commands), then=then)
+    known = {host.host: host.prefixes for host in hosts}
+
+    def contained(text: str, host: str | None) -> str:
+        prefixes = known.get(host or "")
+        if not prefixes:
+            return text
+        commands = text.split("; ")
+        return "; ".join(behind_prefix(each, prefixes) for each in commands)
+
+    return with_commands(advice, contained)
 
 
 def behind_prefix(text: str, prefixes: Mapping[str, Sequence[str]]) -> str:
@@ -162,7 +188,7 @@ def next_thing(
 def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
     """Return what shows whether it is this suspect."""
     advice = shown_of(suspect, case)
-    return advice and in_container(advice, case.record.hosts)
+    return advice and for_reader(advice, case)
 
 
 def shown_of(suspect: Cause, case: Case) -> Advice | None:
@@ -227,6 +253,13 @@ def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     return replace(shown, then=state_of(cause, case))
 
 
+def followed(advice: Advice | None, last: Advice | None) -> Advice | None:
+    """Return an advice with another one behind it."""
+    if advice is None:
+        return last
+    return replace(advice, then=followed(advice.then, last))
+
+
 def is_about_removed(shown: Advice, case: Case) -> bool:
     """Return whether a command needs something that the run has removed."""
     return any(name in (shown.command or "") for name in case.removed)
@@ -276,15 +309,29 @@ def content_of(path: str) -> str:
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
+    if cause.component == GUEST:
+        return of_guest(case)
     overview = commands_of(cause.component).overview
     return of_unit(cause, case) or command(
         overview, cause.host or case.instance_host
     )
 
 
+def of_guest(case: Case) -> Advice | None:
+    """Return what shows why a guest does nothing: its image, and its console, for which it has to be there."""
+    instance = case.record.instance
+    if instance is None:
+        return Advice(Reason.KEEP)
+    console = Advice(Reason.SHOW_STATE, CONSOLE.format(instance.server.id))
+    if is_about_removed(console, case):
+        console = Advice(Reason.KEEP, then=console)
+    return followed(command("; ".join(images_of(case.record))), console)
+
+
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.link is not None:
-        return by_link(symptom.link, cause, case)
+        shown = by_link(symptom.link, cause, case)
+        return followed(by_words(cause, case), shown)
     if symptom.code in COMMANDS:
         return by_code(symptom)
     if is_wrong_endpoint(symptom):
@@ -407,15 +454,22 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
 
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:
-    for host, service in case.units(cause.component, cause.host)[:1]:
+    for host, service in units_of(cause, case)[:1]:
         if is_known_by_engine(service):
-            shown = f"ps --all --filter name=^{service.container}$"
-            log = CONTAINER_LOG.format(service)
-            text = f"{service.engine} {shown}; {log}"
-            return command(text, host)
-        text = SUSPENDED if service.state == How.FROZEN else STATE
-        return command(text.format(service.unit), host)
+            return command(state_of_container(service), host)
+        state = SUSPENDED if service.state == How.FROZEN else STATE
+        shown = command(state.format(service.unit), host)
+        if service.state != RUNNING:
+            return shown
+        # Its log alone may say nothing.
+        overview = commands_of(cause.component).overview
+        return followed(shown, command(overview, host))
     return None
+
+
+def state_of_container(service: Service) -> str:
+    shown = f"ps --all --filter name=^{service.container}$"
+    return f"{service.engine} {shown}; {CONTAINER_LOG.format(service)}"
 
 
 def is_known_by_engine(service: Service) -> bool:

@@ -10,6 +10,7 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from .._components.component import LATELY
 from .._components.tables import (
     component_at,
     depends_on,
@@ -52,7 +53,7 @@ SET_TO = (
     "grep -rnsw {port} /etc --include=*.conf --include=*.cnf --include=*.ini"
 )
 # The log of a unit of systemd, and that of a container by its engine
-UNIT_LOG = "journalctl --unit {0} --since -15min"
+UNIT_LOG = f"journalctl --unit {{0}} {LATELY}"
 CONTAINER_LOG = "{0.engine} logs --tail 50 {0.container}"
 
 
@@ -84,6 +85,12 @@ LEADS = (
     Lead(
         re.compile(r"[Ss]ecret not found.*?'(?P<secret>[0-9a-f-]{36})'"),
         "virsh secret-list; grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute",
+    ),
+    Lead(
+        re.compile(
+            rf"domain {OPENED}(?P<domain>[\w.-]+){CLOSED} (?:already exists|is already defined)"
+        ),
+        "virsh list --all --title; virsh dominfo {domain}",
     ),
     Lead(
         re.compile(r"Table '(?P<base>[\w$-]+)\.[\w$-]+' doesn't exist"),
@@ -138,6 +145,12 @@ LEADS = (
         "ovs-vsctl --if-exists get Open_vSwitch . external-ids:ovn-bridge; ovs-vsctl list-br",
     ),
     Lead(
+        # The rules of OVN's database about who may change what
+        re.compile(r"RBAC rules for client"),
+        "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role",
+        at="ovn-sb-db",
+    ),
+    Lead(
         re.compile(rf"No space left on device.*?{OPENED}{PATH}"),
         ROOM,
     ),
@@ -169,7 +182,7 @@ LEADS = (
             "privsep helper command exited|FailedToDropPrivileges|Unauthorized command"
             "|a password is required|is not allowed to execute|not in the sudoers"
         ),
-        "journalctl --grep 'sudo|privsep|rootwrap' --since -15min; ls -l /etc/sudoers.d",
+        f"journalctl --grep 'sudo|privsep|rootwrap' {LATELY}; ls -l /etc/sudoers.d",
     ),
 )
 

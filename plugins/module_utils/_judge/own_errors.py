@@ -14,6 +14,7 @@ from http import HTTPStatus
 from .._components.tables import answering_as
 from .._model.details import BootDetails, VolumeDetails
 from .._model.finding import Advice, Reason
+from .._model.record import Record
 from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .._model.words import StageName
@@ -99,12 +100,17 @@ def refused_values(case: Case) -> str | None:
     commands: list[str] = []
     if server and server.flavor:
         commands.append(show_command("flavor", server.flavor.name))
-    commands += [
+    commands += images_of(case.record)
+    return "; ".join(commands) or None
+
+
+def images_of(record: Record) -> list[str]:
+    """Return the commands that show the images of a run."""
+    return [
         show_command("image", resource.id)
-        for resource in case.record.resources
+        for resource in record.resources
         if resource.kind == "image"
     ]
-    return "; ".join(commands) or None
 
 
 def show_command(kind: str, name: str) -> str:

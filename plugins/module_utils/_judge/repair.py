@@ -19,13 +19,24 @@ UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 
 def repair_of(cause: Cause, case: Case) -> Repair | None:
     """Return how the service of a cause reads a file again whose settings speak for the cause."""
-    services = dict(reversed(case.units(cause.component, cause.host)))
+    services = dict(reversed(units_of(cause, case)))
     for symptom in suspected_settings(cause, case):
         host, path = symptom.host or "", symptom.path or ""
         service = services.get(host)
         if service is not None:
             return Repair(host, path, restart_of(service, path))
     return None
+
+
+def units_of(cause: Cause, case: Case) -> list[tuple[str, Service]]:
+    """Return (host, service) of a cause, first of the units that are known to be wrong."""
+    wrong = {
+        symptom.unit for symptom in cause.symptoms if cause.shows(symptom)
+    }
+    return sorted(
+        case.units(cause.component, cause.host),
+        key=lambda pair: pair[1].unit not in wrong,
+    )
 
 
 def suspected_settings(cause: Cause, case: Case) -> list[Symptom]:

@@ -24,10 +24,8 @@ ARROW = "-> "
 SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
-# A suspect of less probability than this is not shown.
-UNLIKELY = 0.05
-# What to do about one is shown from this probability on.
-WORTH_A_LOOK = 0.1
+# A suspect of less probability than this, which is 10 % as it is printed, is not shown.
+UNLIKELY = 0.095
 
 
 def suspect_in_words(suspect: Alternative) -> str:
@@ -57,7 +55,9 @@ def parts(record: Record) -> list[Part]:
     if not (verdict.headline or verdict.alternatives):
         return [("next", verdict.next)] if verdict.next else []
     headline = verdict.headline or verdict.reason
-    evidence = [line for line in verdict.evidence[:OTHERS] if line != headline]
+    evidence = without_repetition(
+        line for line in verdict.evidence[:OTHERS] if line != headline
+    )
     lines: list[tuple[str, str | None]] = [
         ("log", log_of(verdict)),
         ("missing step", verdict.missing_step),
@@ -77,6 +77,16 @@ def parts(record: Record) -> list[Part]:
         *each("or", others_to_look_at(verdict)),
     ]
     return [(name, text) for name, text in lines if text]
+
+
+def without_repetition(lines: Iterable[str]) -> list[str]:
+    """Return the lines without those that another one repeats and completes."""
+    kept = list(lines)
+    return [line for line in kept if beginning_with(line, kept) == 1]
+
+
+def beginning_with(words: str, lines: Iterable[str]) -> int:
+    return sum(line.startswith(words) for line in lines)
 
 
 def each(name: str, lines: Iterable[str]) -> list[Part]:
@@ -158,7 +168,7 @@ def others_to_look_at(verdict: Verdict) -> list[str]:
     return [
         f"if it is {place_of(suspect.component, suspect.host)}, {suspect.next}"
         for suspect in verdict.alternatives[:OTHERS]
-        if suspect.confidence >= WORTH_A_LOOK
+        if is_likely(suspect.confidence)
         and suspect.next not in (None, verdict.next)
     ]
 

@@ -229,13 +229,23 @@ def host_lines(record: Record) -> list[str]:
             "",
             f"  hosts: read; {reason}nothing there was compared with the API",
         ]
-    lines = ["", f"  {'host':<16} checks"]
+    has_failed = first_failed(record.stages_and_removal) is not None
+    lines: list[str] = []
     for host in record.hosts:
-        lines.append(f"  {host.host:<16} {counts_in_words(host.checks)}")
-        if host.reason:
-            lines.append(f"    {state_of(host)}: {host.reason}")
-        lines += [f"    {line}" for line in lines_of_checks(untold(host))]
-    return lines
+        notes = notes_about(host)
+        # What holds says nothing about a failure.
+        if notes or not has_failed:
+            counts = counts_in_words(host.checks)
+            lines += [f"  {host.host:<16} {counts}", *notes]
+    if not lines:
+        return ["", f"  hosts: {len(record.hosts)} read, and no check failed"]
+    return ["", f"  {'host':<16} checks", *lines]
+
+
+def notes_about(host: Host) -> list[str]:
+    """Return a line with why a host was not read whole, and one for each reason of checks."""
+    notes = [f"{state_of(host)}: {host.reason}"] if host.reason else []
+    return [f"    {line}" for line in [*notes, *lines_of_checks(untold(host))]]
 
 
 def untold(host: Host) -> list[Check]:

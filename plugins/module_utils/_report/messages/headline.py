@@ -28,6 +28,8 @@ CONTEXT = re.compile(r"(?:\[[^\]]*\]\s*)+")
 CLASSES = re.compile(
     r"(?:.*[a-z_]\.[A-Za-z_]*[A-Z]\w+: |.*\b[A-Z]\w*(?:Error|Exception): )?(?:\[Errno \d+\] )?(?=\S)"
 )
+# The status and the request of an answer, behind what a client quotes of it
+OF_ANSWER = re.compile(r"(?:\s*\((?:HTTP \d+|Request-ID: [\w-]+)\))+\s*$")
 # What a service answered, or a command printed, stands inside of what is said about it.
 INSIDE = re.compile(
     r"['\"]message['\"]: (?P<quote>['\"])(?P<answer>(?:(?!(?P=quote)).)+)(?P=quote)"
@@ -119,7 +121,8 @@ def said_in(quote: str) -> str:
     inside = INSIDE.search(quote)
     if inside:
         return inside["answer"] or inside["printed"]
-    return CLASSES.sub("", CONTEXT.sub("", quote, count=1), count=1)
+    said = CLASSES.sub("", CONTEXT.sub("", quote, count=1), count=1)
+    return OF_ANSWER.sub("", said)
 
 
 def decisive(said: str, length: int) -> str:

@@ -441,10 +441,12 @@ def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
     ago = f"changed {duration(symptom.ago_s or 0)} ago"
     at = clock(symptom.since)
+    # Who reads it later does not know how long ago that is.
+    changed = f"changed at {at}" if at else ago
     forms = (
         f"configuration {ago}{f', at {at}' if at else ''}: {path}",
-        f"{path.rpartition('/')[2]} {ago}",
-        f"configuration {ago}",
+        f"{path.rpartition('/')[2]} {changed}",
+        f"configuration {changed}",
     )
     if symptom.setting is None:
         return forms

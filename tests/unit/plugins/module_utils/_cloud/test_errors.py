@@ -111,10 +111,24 @@ def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, r
     assert error["kind"] == kind
     assert error["status"] == line["status"]
     assert error["request_id"] == line["headers"]["x-openstack-request-id"]
-    assert error["hint"] == errors.HINTS[kind]
+    # A network was asked for, with a token.
+    assert error["hint"] == (cloud_errors.REJECTED if kind == "unauthorized" else errors.HINTS[kind])
     assert error["message"] == (
         f"making it: the cloud answered ({line['status']}): {message.rstrip('.')} (request {error['request_id']})"
     )
+
+
+def test_a_rejected_password_is_looked_for_where_it_is_set():
+    answer = response(401, '{"error": {"message": "The request you have made requires authentication."}}', {})
+    answer.url = "http://127.0.0.1:9/v3/auth/tokens"
+    error = cloud_errors.explain(keystone.from_response(answer, "POST", answer.url), "getting a token")
+    assert error["hint"] == errors.HINTS["unauthorized"]
+
+
+def test_what_is_for_a_browser_alone_is_left_out(recorded_answer):
+    line = recorded_answer("glance unauthorized")
+    error = cloud_errors.explain(as_sdk_raises(line["status"], line["text"], **line["headers"]), "making it")
+    assert error["answer"] == "401 Unauthorized"
 
 
 @BOTH
@@ -153,6 +167,15 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
         ),
         (413, '{"overLimit": {"message": "VolumeSizeExceedsLimit: x"}}', "quota", "VolumeSizeExceedsLimit"),
         (400, '{"errors": []}', "invalid", '{"errors": []}'),
+        (
+            403,
+            '{"forbidden": {"code": 403, "message": "locked_memory value in image or flavor is forbidden when'
+            ' mem_page_size is not set"}}',
+            "invalid",
+            "locked_memory value",
+        ),
+        (403, "<html><title>403</title><body>Forbidden</body></html>", "forbidden", "Forbidden"),
+        (403, '{"forbidden": {"code": 403, "message": "Policy doesn\'t allow it."}}', "forbidden", "Policy doesn't"),
     ],
 )
 def test_other_shapes_of_answers_are_told_as_well(raised, status, text, kind, message):

@@ -123,7 +123,7 @@ def test_likeliest_suspect_is_checked_where_no_more_access_would_help(suspects, 
         ("ceph-mon", "ceph status"),
         ("ceph-osd", "ceph osd tree"),
         ("data network", "ovs-vsctl show"),
-        ("vm-instance", "stackproof_keep"),
+        ("vm-instance", "run it again with -e stackproof_keep=on_failure"),
         ("somebody", None),
     ],
 )
@@ -184,6 +184,35 @@ def of_trace(run):
     return in_words(advice.command_for(cause("ovn-nb-db", "ctl", seen(Kind.LINK, "ovn-nb-db", "ctl", link=link)), case))
 
 
+def test_what_an_error_names_is_shown_before_a_broken_link():
+    rules = 'RBAC rules for client "" role "ovn-controller" prohibit modification of table "Port_Binding".'
+    link = Link("ovn_claimed", LinkState.BROKEN, "ovn-controller", "c1", command="ovn-sbctl show", reader="c1")
+    broken = seen(Kind.LINK, "ovn-controller", "c1", link=link)
+    denied = seen(Kind.FAILED_AT, "ovn-controller", "c1", peer="ovn-sb-db", quote=rules)
+    case = case_of([as_json.host("c1")])
+    assert in_words(advice.command_for(cause("ovn-controller", "c1", broken, denied), case)) == (
+        "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role; on c1: ovn-sbctl show"
+    )
+    assert in_words(advice.command_for(cause("ovn-controller", "c1", broken), case)) == "on c1: ovn-sbctl show"
+
+
+def guest_of(**run):
+    """What to do about a guest that does nothing. run: what the record says of the run's resources."""
+    image = as_json.plain(Resource("image", "3d", "probe", created=False))
+    server = as_json.plain(Resource("server", "4d", "s", created=True))
+    stages = [as_json.stage("boot", "failed", resources=[image, server])]
+    case = case_of([as_json.host("a")], stages=stages, instance=as_json.instance(server=as_json.server(id="4d")), **run)
+    return in_words(advice.command_for(cause("vm-instance", "a"), case))
+
+
+def test_of_a_guest_its_image_is_shown_and_its_console_as_long_as_it_is_there():
+    shown, console = "openstack image show 3d", "openstack console log show 4d"
+    assert guest_of(created=1, leftovers=[LEFT]) == f"{shown}; {console}"
+    assert guest_of(created=1) == (
+        f"{shown}; run it again with -e stackproof_keep=on_failure, and with the ids of that run: {console}"
+    )
+
+
 def test_a_command_about_what_the_run_has_removed_needs_a_run_that_keeps_it():
     kept, left = {"created": 1, "kept": True}, {"created": 1, "leftovers": [LEFT]}
     for there in (kept, left, {"created": 0}):
@@ -196,8 +225,31 @@ def test_a_command_about_what_the_run_has_removed_needs_a_run_that_keeps_it():
 
 def test_of_each_suspect_there_is_something_to_look_at():
     case = case_of([with_units("a", "x.service")])
-    assert in_words(advice.advice_for_suspect(cause("x", "a"), case)) == STATE
+    # Who reads it later than the run gets the same logs.
+    since = "--since '2026-11-21 11:55 UTC'"
+    assert in_words(advice.advice_for_suspect(cause("x", "a"), case)) == STATE.replace("--since -15min", since)
     assert advice.advice_for_suspect(cause("somebody", "a"), case) is None
+
+
+def test_the_unit_that_is_known_to_be_wrong_is_shown_first():
+    case = case_of([with_units("a", "api.service", "rpc.service")])
+    crashing = Symptom(Code.UNIT_CRASH_LOOP, "x", "a", unit="rpc.service", restarts=6)
+    changed = seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf")
+    given = advice.command_for(cause("x", "a", crashing, changed), case)
+    assert in_words(given).startswith("on a: systemctl status rpc.service; ")
+    assert given.repair.command == "systemctl restart rpc.service"
+
+
+def with_unit_of(component, state):
+    service = {"component": component, "unit": "x.service", "state": state}
+    return case_of([as_json.host("a", facts={"services": [service]})])
+
+
+def test_of_a_unit_that_runs_more_is_shown_than_its_log():
+    named = cause("ovn-controller", "a")
+    more = "ovn-appctl -t ovn-controller connection-status; ovs-vsctl get open . external-ids"
+    assert in_words(advice.state_of(named, with_unit_of("ovn-controller", "running"))) == f"{STATE}; {more}"
+    assert in_words(advice.state_of(named, with_unit_of("ovn-controller", "failed"))) == STATE
 
 
 def test_a_suspended_unit_is_found_by_its_processes_and_goes_on():

@@ -59,6 +59,11 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
             f"on c1: virsh secret-list; {SECRETS}",
         ),
         (
+            "libvirt",
+            "libvirt.libvirtError: operation failed: domain 'instance-00000013' already exists with uuid 00000000",
+            "on c1: virsh list --all --title; virsh dominfo instance-00000013",
+        ),
+        (
             "database",
             "(2006, \"MySQL server has gone away (BrokenPipeError(32, 'Broken pipe'))\")",
             f"on db: {SIZES}",

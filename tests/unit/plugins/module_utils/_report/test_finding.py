@@ -34,17 +34,23 @@ def test_the_line_of_a_log_says_whose_it_is():
     ("others", "words"),
     [
         ([], []),
-        ([suspect("y", 0.06)], ["y (ctl), 6 %"]),
-        ([suspect("y", 0.06, "y (ctl): slow", "w: gone")], ["y (ctl), 6 %: slow"]),
-        ([suspect("y", 0.06, "w: gone")], ["y (ctl), 6 %: w: gone"]),
+        ([suspect("y", 0.16)], ["y (ctl), 16 %"]),
+        ([suspect("y", 0.16, "y (ctl): slow", "w: gone")], ["y (ctl), 16 %: slow"]),
+        ([suspect("y", 0.16, "w: gone")], ["y (ctl), 16 %: w: gone"]),
         # Nobody looks for those.
-        ([suspect("y", 0.06), suspect("z", 0.01)], ["y (ctl), 6 %"]),
+        ([suspect("y", 0.16), suspect("z", 0.09)], ["y (ctl), 16 %"]),
     ],
 )
 def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be_and_why(others, words):
     told = parts(alternatives=others)
     assert ("confidence", "90 %") in told
     assert [text for name, text in told if name == "otherwise"] == words
+
+
+def test_evidence_that_another_line_repeats_and_completes_is_left_out():
+    failed = "x (ctl): failed while talking to y"
+    told = parts(evidence=[failed, f"{failed} (a.Error)", "y (ctl): changed"])
+    assert [text for name, text in told if name == "evidence"] == [f"{failed} (a.Error)", "y (ctl): changed"]
 
 
 def test_what_to_do_if_it_is_another_suspect_stands_beside_what_to_do():

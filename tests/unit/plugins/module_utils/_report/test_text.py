@@ -207,6 +207,19 @@ def test_what_was_not_read_is_not_told_once_more_with_the_checks_that_need_it(pa
     ]
 
 
+def test_after_a_failure_no_host_is_listed_of_which_nothing_is_wrong(passed):
+    holds = {"check": "A check", "status": "ok", "reason": None, "seconds": 0}
+    failed = {**holds, "check": "Another", "status": "failed", "reason": "the tap is down"}
+    passed["stages"][-1] = as_json.stage(passed["stages"][-1]["stage"], "failed")
+    passed["hosts"] = [as_json.host("c1", checks=[holds]), as_json.host("c2", checks=[holds, failed])]
+    assert text_module.host_lines(as_json.typed(passed))[2:] == [
+        "  c2               1 ok, 1 failed",
+        "    failed: the tap is down",
+    ]
+    passed["hosts"] = passed["hosts"][:1]
+    assert text_module.host_lines(as_json.typed(passed)) == ["", "  hosts: 1 read, and no check failed"]
+
+
 def test_one_reason_of_many_checks_of_a_host_is_one_line_with_their_number(passed):
     lost = {"check": "A check", "status": "unreadable", "reason": "c1 cannot be reached", "seconds": 0}
     failed = {**lost, "status": "failed", "reason": "the tap is down"}

@@ -150,6 +150,10 @@ FILE = "/var/lib/libvirt/qemu/domain-1-instance-00000005/master-key.aes"
             "mkdir: cannot create /x: Permission denied",
         ),
         ("Command: ssh Stderr: 'Load key \"/x\": bad'", 'Load key "/x": bad'),
+        (
+            "novaclient.exceptions.Forbidden: Policy doesn't allow x to be performed. (HTTP 403) (Request-ID: req-1-2)",
+            "Policy doesn't allow x to be performed.",
+        ),
         ("{'message': \"Can't find host 'c1' in cell\"}", "Can't find host 'c1' in cell"),
         ("Exit code: 1 Stdout: 'no room' Stderr: ''", "Exit code: 1 Stdout: 'no room' Stderr: ''"),
     ],
@@ -221,6 +225,9 @@ def test_headline_reports_a_change_of_configuration_after_the_harm_that_it_did()
 
 def test_headline_that_is_the_change_of_configuration_has_it_once():
     assert headline(cause("x", "h", CHANGE)) == "x (h): nova.conf changed 2 min ago"
+    # Who reads it later does not know how long ago that is.
+    at = replace(CHANGE, since=1795262360.0)
+    assert headline(cause("x", "h", at)) == "x (h): nova.conf changed at 11:59:20 UTC"
 
 
 @pytest.mark.parametrize("too_many", [0, 1])
