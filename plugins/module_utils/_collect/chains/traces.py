@@ -27,6 +27,8 @@ RESUMED = "Resuming from table"
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
+# What ovn-trace says of a port that the southbound database does not have
+NO_PORT = "microflow does not specify ingress port"
 # As ovn-trace begins a table: `8. ls_in_acl_eval (northd.c:7072): udp.dst == 67, priority 3100, uuid 8793f882`
 LOGICAL_TABLE = re.compile(
     r"^ *(?P<table>\d+)\. (?P<stage>l[sr]_\w+)(?: \([^)]*\))?: (?P<rule>.+?)(?:, uuid [0-9a-f]+)?$",
@@ -314,7 +316,8 @@ def sent_by(instance: DescribedInstance) -> Iterator[tuple[Port, Packet]]:
         yield from ((path.source, packet) for packet in leaving(path))
 
 
-def traced_logically(host: Host, port: Port, packet: Packet) -> Trace:
+def traced_logically(host: Host, port: Port, packet: Packet) -> Trace | None:
+    """Return the trace of a packet from a port; None if the southbound database has no such port, or no longer."""
     # A packet of a new connection, as all of these are
     words = (
         "ovn_sb",
@@ -323,9 +326,11 @@ def traced_logically(host: Host, port: Port, packet: Packet) -> Trace:
         f"neutron-{port.network}",
         packet.into_network(port.id),
     )
+    text = host.ask(*words)
+    if NO_PORT in text:
+        return None
     return replace(
-        parsed_logical(host.ask(*words), port.id, packet.name),
-        command=command_of(words),
+        parsed_logical(text, port.id, packet.name), command=command_of(words)
     )
 
 

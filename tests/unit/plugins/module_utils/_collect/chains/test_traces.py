@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import traces
@@ -116,6 +117,12 @@ def test_no_packet_is_made_up_for_what_a_port_does_not_have(port, network, names
 def test_network_that_ovn_does_not_know_is_no_drop():
     with pytest.raises(ValueError, match='unknown datapath "neutron-xx"'):
         traces.parsed_logical('unknown datapath "neutron-xx"\n', "p", "dhcp")
+
+
+def test_a_port_that_ovn_has_no_longer_sends_nothing():
+    """So it is where Nova has given up a server, and has deleted its port."""
+    asked = SimpleNamespace(ask=lambda *_words: "ovn-trace: microflow does not specify ingress port\n")
+    assert traces.traced_logically(asked, PORT, packets_of(PORT, NETWORK)[0]) is None
 
 
 @pytest.mark.parametrize(
