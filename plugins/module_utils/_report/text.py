@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from xml.etree import ElementTree
@@ -44,6 +45,8 @@ SLOWEST = 3
 ENOUGH_RUNS = 5
 # A duration that is slow is above the median by this share and by these seconds, and above the 95th percentile.
 SLOW_SHARE, SLOW_SECONDS = 0.1, 1.0
+# As much is shown of why something is left.
+LONGEST_REASON = 160
 # So many requests of one cause are shown.
 SHOWN = 5
 MOST_LOGS = 10
@@ -135,10 +138,14 @@ def leftover_lines(record: Record, directory: str) -> list[str]:
         lines.append(f"  kept, as asked for; remove it with: {command}")
     if record.server_description and record.server_description.error:
         lines.append(f"  its description: {record.server_description.error}")
-    lines += [
-        f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {thing.reason}"
-        for thing in record.leftovers
-    ]
+    for thing in record.leftovers:
+        # The page has the whole answer of the cloud.
+        reason = textwrap.shorten(
+            thing.reason, LONGEST_REASON, placeholder=" …"
+        )
+        lines.append(
+            f"  left: {thing.kind.replace('_', ' ')} {thing.name}: {reason}"
+        )
     if record.leftovers:
         lines.append(f"  remove what is left later with: {command}")
     return lines
