@@ -17,20 +17,22 @@ ON_HOSTS = {
     ),
     "rights": (
         "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
-        " /etc/glance/glance-api.conf /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu 2>/dev/null"
+        " /etc/glance/glance-api.conf /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu"
+        " /var/run/uwsgi/*.socket 2>/dev/null"
     ),
     "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
         "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
         " cat /proc/sys/net/ipv4/ip_local_reserved_ports /proc/sys/net/core/somaxconn"
     ),
-    "mounts": "grep -E '^tmpfs /(etc|var)/' /proc/mounts",
+    "mounts": "grep -E '^tmpfs /(etc|var|run/netns)' /proc/mounts",
     "switch": (
         "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
         " ovs-vsctl --if-exists get open_vswitch . other_config:flow-restore-wait 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
         " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
         " ovs-vsctl --columns=name list mirror 2>/dev/null;"
+        " ovs-vsctl --columns=flow_limit list flow_table 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
         " ovs-ofctl --protocols=OpenFlow10,OpenFlow13,OpenFlow15 dump-flows br-int 2>/dev/null | grep priority=65535,"
         " | sed 's/.*table=/table=/; s/n_packets.*priority/priority/' | grep -v cookie | grep actions=drop | sort;"
@@ -41,7 +43,8 @@ ON_HOSTS = {
     "frozen": "ps -eo stat=,args= | grep '^T' | grep -v grep",
     "kept": (
         "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /var/lib/nova/*.kept /run/openvswitch/*.kept"
-        " /run/libvirt/*.kept 2>/dev/null"
+        " /run/libvirt/*.kept /etc/*/*.conf.kept /usr/share/seabios/*.kept /usr/share/qemu/*.kept"
+        " /etc/apache2/conf-enabled/catalogue.conf 2>/dev/null"
     ),
     "ceph": (
         "test ! -e /etc/ceph/ceph.client.admin.keyring || { timeout 20 ceph config dump;"
@@ -64,17 +67,22 @@ ON_CONTROLLER = {
         " SELECT direction, used_in_non_default_sg FROM neutron.securitygroupdefaultrules;"
         " SELECT name, root_provider_id FROM placement.resource_providers;"
         ' SELECT user, JSON_VALUE(priv, "$.account_locked") FROM mysql.global_priv;'
-        ' SELECT COUNT(*) FROM neutron.ovn_hash_ring WHERE hostname="controller-old"'
+        ' SELECT COUNT(*) FROM neutron.ovn_hash_ring WHERE hostname="controller-old";'
+        ' SELECT COUNT(*) FROM keystone.revocation_event WHERE issued_before > "2036-01-01";'
+        ' SHOW COLUMNS FROM glance.images LIKE "os_hash%";'
+        " SELECT COUNT(*) FROM neutron.reservations WHERE expiration > UTC_TIMESTAMP() + INTERVAL 1 DAY;"
+        " SELECT host FROM nova.compute_nodes WHERE deleted=0"
         "' 2>/dev/null"
     ),
     "queue": (
         "if command -v rabbitmqctl > /dev/null; then rabbitmqctl --quiet list_permissions --vhost /;"
         " rabbitmqctl --quiet list_topic_permissions --vhost /;"
+        " for vhost in / nova_cell1; do rabbitmqctl --quiet list_policies --vhost $vhost 2>/dev/null; done;"
         " rabbitmqctl --quiet list_vhost_limits; rabbitmqctl --quiet list_user_limits; fi"
     ),
     "northbound": (
         "test ! -S /var/run/ovn/ovnnb_db.sock ||"
-        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat copp meter; do"
+        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat copp meter qos; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null;"
         " ovn-nbctl --if-exists get nb_global . options:default_acl_drop 2>/dev/null;"

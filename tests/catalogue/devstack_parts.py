@@ -14,6 +14,7 @@ from devstack_under_test import HOST
 from fifth_fresh import fifth_fresh_of
 from lab_under_test import DIRECTORY, HOSTS
 from sites import of_devstack
+from sixth_fresh import sixth_fresh_of
 from ways_to_break import commanded, few_connections, full_disk
 from wrong import wrong_of
 
@@ -71,6 +72,6 @@ CLOUD = Cloud(
     variables={"volume": "none"},
     images={"image_file": str(DIRECTORY / "probe.raw")},
     wrong=wrong_of(SITE),
-    # The halves before it are of the lab alone.
-    unseen={"fifth": tuple(fifth_fresh_of(SITE))},
+    # The halves before them are of the lab alone.
+    unseen={"fifth": tuple(fifth_fresh_of(SITE)), "sixth": tuple(sixth_fresh_of(SITE))},
 )

@@ -16,6 +16,7 @@ from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
 from second_fresh import second_fresh_of
 from sites import of_lab
+from sixth_fresh import sixth_fresh_of
 from third_fresh import third_fresh_of
 from ways_to_break import commanded, few_connections, full_disk, sql
 from wrong import wrong_of
@@ -148,5 +149,6 @@ CLOUD = Cloud(
         "third": tuple(third_fresh_of(SITE)),
         "fourth": tuple(fourth_fresh_of(SITE)),
         "fifth": tuple(fifth_fresh_of(SITE)),
+        "sixth": tuple(sixth_fresh_of(SITE)),
     },
 )
