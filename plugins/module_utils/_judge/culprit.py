@@ -54,8 +54,16 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
     explanation = unsatisfied.of_case(case)
     if explanation is not None and not may_be_broken(explanation, case):
         advice = advice_for_request(explanation, case)
+        quoting = (
+            symptom
+            for symptom in logs.errors(case)
+            if explanation.is_said_in(symptom.quote)
+        )
         return Finding(
-            unsatisfied=explanation, last_seen=case.last_seen, advice=advice
+            unsatisfied=explanation,
+            last_seen=case.last_seen,
+            quoted=next(quoting, None),
+            advice=advice,
         )
     if is_own_error(stage):
         return by_own_error(case)

@@ -187,3 +187,9 @@ class Explanation:
     relaxed: tuple[Candidates, ...] = ()
     resources: tuple[tuple[str, int], ...] = ()
     unread: tuple[str, ...] = ()
+
+    def is_said_in(self, line: str | None) -> bool:
+        """Return whether a line of a log says the very reason."""
+        if self.reason is None or not self.reason.detail:
+            return False
+        return self.reason.detail in (line or "")
