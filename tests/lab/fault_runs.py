@@ -25,7 +25,7 @@ def run_with(lab, fault, runs, afterwards=lambda _outcome: None):
     """One run with a fault, which is gone at the end, as is all that the run could not remove because of it."""
     given = lab.given | ({"boot_timeout": 30} if fault.stage == "boot" and lab.storage else {}) | fault.variables
     if "image_file" in given:
-        del given["image"]
+        given.pop("image", None)
     try:
         if fault.during:
             return run_broken_on_its_way(lab, fault, runs, given, afterwards)

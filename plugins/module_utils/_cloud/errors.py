@@ -92,17 +92,8 @@ KIND_OF_STATUS = {
 # The statuses with which services refuse what a quota does not allow, and the words by which that is known
 STATUSES_OF_QUOTA = (403, 409, 413)
 QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
-# How services say that somebody lacks a right. What else they forbid does not depend on who asks.
-RIGHTS = re.compile(
-    r"polic|authori[sz]|access|role|permission|permitted|allow|denied|^(?:403 )?Forbidden\W*$|^\W*$",
-    re.IGNORECASE,
-)
-# Where Keystone gives tokens, and what to do where another service rejects one
-TOKENS_PATH = "/auth/tokens"
-REJECTED = (
-    "Keystone has given the token, and this service does not accept it: look at [keystone_authtoken] in the settings "
-    "of the service, and at Keystone's log."
-)
+# What Nova forbids in a flavor or an image, to whoever asks
+OF_REQUEST = re.compile(r"\bis forbidden when\b|\bnot permitted to override\b")
 # What web frameworks say to a browser about the password that it has sent
 TO_BROWSER = re.compile(
     r"\s*This server could not verify that you are authorized to access the .*?credentials required\.?",
@@ -218,7 +209,7 @@ def kind_of_status(status: int, message: str) -> str:
         and not is_of_server
     ):
         return "quota"
-    if status == HTTPStatus.FORBIDDEN and not RIGHTS.search(message):
+    if status == HTTPStatus.FORBIDDEN and OF_REQUEST.search(message):
         return "invalid"
     other = "service" if status >= 500 else "invalid"
     return KIND_OF_STATUS.get(status, other)
@@ -261,16 +252,9 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
         kind,
         message,
         answer=own_message,
-        hint=REJECTED if is_token_rejected(exc, kind) else None,
         status=status,
         request_id=request,
     ).failure
-
-
-def is_token_rejected(exc: BaseException, kind: str) -> bool:
-    """Return whether a service did not accept the token that Keystone had given."""
-    url = getattr(getattr(exc, "response", None), "url", TOKENS_PATH)
-    return kind == "unauthorized" and not url.endswith(TOKENS_PATH)
 
 
 def is_missing_certificate(exc: BaseException) -> bool:

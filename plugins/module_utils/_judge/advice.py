@@ -16,12 +16,13 @@ from .._collect.api.refused import sought_in
 from .._components.component import LATELY
 from .._components.tables import commands_of
 from .._model.chain import Link
-from .._model.codec import iso_of
+from .._model.codec import minute_of
 from .._model.event import CONTROL_NODE
 from .._model.finding import Advice, Cause, Reason
 from .._model.flow import FollowedFlow
 from .._model.host import Host
 from .._model.how import How
+from .._model.record import Record
 from .._model.service import RUNNING, Service
 from .._model.shortage import Sought
 from .._model.symptom import Code, Kind, Symptom
@@ -37,7 +38,9 @@ from .evidence import (
 from .leads import CONTAINER_LOG, UNIT_LOG, command, lead, way
 from .own_errors import images_of
 from .repair import repair_of, unit_of, units_of
+from .symptoms.guest import INSTANCE
 from .symptoms.reach import CATALOG
+from .weights import WEIGHTS
 
 # Commands for what no component alone shows, with the fields of the symptom in them
 COMMANDS = {
@@ -84,7 +87,6 @@ SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemc
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
-GUEST = "vm-instance"
 CONSOLE = "openstack console log show {0}"
 
 # What shows cells that are disabled, and what each filter has left
@@ -99,27 +101,26 @@ def advice_for(
 ) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
     advice = next_thing(cause, restart, suspects, case)
-    return advice and for_reader(advice, case)
+    return advice and for_reader(advice, case.record)
 
 
-def advice_for_check(host: Host, hosts: Sequence[Host]) -> Advice | None:
-    """Return the command that shows more of the first check of a host that failed. hosts: all of the record."""
+def advice_for_check(host: Host, record: Record) -> Advice | None:
+    """Return the command that shows more of the first check of a host that failed."""
     failed = [
         check for check in host.checks if check.status is CheckStatus.FAILED
     ]
     where = None if host.host == CONTROL_NODE else host.host
     advice = command(failed[0].command, where) if failed else None
-    return advice and in_container(advice, hosts)
+    return advice and for_reader(advice, record)
 
 
-def for_reader(advice: Advice, case: Case) -> Advice:
+def for_reader(advice: Advice, record: Record) -> Advice:
     """Return the advice as it is run where its programs are, and at any time after the run."""
-    begin = iso_of(case.record.started - case.weights.logs_before_s)
-    since = f"--since '{begin[:10]} {begin[11:16]} UTC'"
+    since = f"--since '{minute_of(record.started - WEIGHTS.logs_before_s)}'"
     timed = with_commands(
         advice, lambda text, _host: text.replace(LATELY, since)
     )
-    return in_container(timed, case.record.hosts)
+    return in_container(timed, record.hosts)
 
 
 def with_commands(
@@ -188,7 +189,7 @@ def next_thing(
 def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
     """Return what shows whether it is this suspect."""
     advice = shown_of(suspect, case)
-    return advice and for_reader(advice, case)
+    return advice and for_reader(advice, case.record)
 
 
 def shown_of(suspect: Cause, case: Case) -> Advice | None:
@@ -235,6 +236,14 @@ def by_words(cause: Cause, case: Case) -> Advice | None:
     return next(filter(None, (lead(symptom, case) for symptom in shown)), None)
 
 
+def own_lead(cause: Cause, case: Case) -> Advice | None:
+    """Return what the words of an error lead to that the cause itself has logged."""
+    own = (
+        lead(symptom, case) for symptom in filter(cause.shows, cause.symptoms)
+    )
+    return next(filter(None, own), None)
+
+
 def by_rejection(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     return credentials(symptom, cause, case) or rights(symptom, case)
 
@@ -247,10 +256,10 @@ def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
     shown = command(link.command, link.reader)
     if shown and is_about_removed(shown, case):
-        shown = with_kept(shown, cause, case)
-    if shown is None or cause.host in (None, link.reader):
+        return with_kept(shown, cause, case)
+    if cause.host in (None, link.reader):
         return shown
-    return replace(shown, then=state_of(cause, case))
+    return followed(shown, state_of(cause, case))
 
 
 def followed(advice: Advice | None, last: Advice | None) -> Advice | None:
@@ -309,7 +318,7 @@ def content_of(path: str) -> str:
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
-    if cause.component == GUEST:
+    if cause.component == INSTANCE:
         return of_guest(case)
     overview = commands_of(cause.component).overview
     return of_unit(cause, case) or command(
@@ -325,13 +334,13 @@ def of_guest(case: Case) -> Advice | None:
     console = Advice(Reason.SHOW_STATE, CONSOLE.format(instance.server.id))
     if is_about_removed(console, case):
         console = Advice(Reason.KEEP, then=console)
-    return followed(command("; ".join(images_of(case.record))), console)
+    return followed(command("; ".join(images_of(case))), console)
 
 
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.link is not None:
         shown = by_link(symptom.link, cause, case)
-        return followed(by_words(cause, case), shown)
+        return followed(own_lead(cause, case), shown)
     if symptom.code in COMMANDS:
         return by_code(symptom)
     if is_wrong_endpoint(symptom):

@@ -90,7 +90,7 @@ LEADS = (
         re.compile(
             rf"domain {OPENED}(?P<domain>[\w.-]+){CLOSED} (?:already exists|is already defined)"
         ),
-        "virsh list --all --title; virsh dominfo {domain}",
+        "virsh list --all --uuid --name; virsh dominfo {domain}",
     ),
     Lead(
         re.compile(r"Table '(?P<base>[\w$-]+)\.[\w$-]+' doesn't exist"),
@@ -147,7 +147,8 @@ LEADS = (
     Lead(
         # The rules of OVN's database about who may change what
         re.compile(r"RBAC rules for client"),
-        "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role",
+        "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role; "
+        "ovn-sbctl --no-leader-only list RBAC_Permission",
         at="ovn-sb-db",
     ),
     Lead(

@@ -14,7 +14,6 @@ from http import HTTPStatus
 from .._components.tables import answering_as
 from .._model.details import BootDetails, VolumeDetails
 from .._model.finding import Advice, Reason
-from .._model.record import Record
 from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .._model.words import StageName
@@ -100,16 +99,16 @@ def refused_values(case: Case) -> str | None:
     commands: list[str] = []
     if server and server.flavor:
         commands.append(show_command("flavor", server.flavor.name))
-    commands += images_of(case.record)
+    commands += images_of(case)
     return "; ".join(commands) or None
 
 
-def images_of(record: Record) -> list[str]:
-    """Return the commands that show the images of a run."""
+def images_of(case: Case) -> list[str]:
+    """Return the commands that show the images of a run that are still there."""
     return [
         show_command("image", resource.id)
-        for resource in record.resources
-        if resource.kind == "image"
+        for resource in case.record.resources
+        if resource.kind == "image" and resource.id not in case.removed
     ]
 
 

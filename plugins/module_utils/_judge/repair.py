@@ -14,6 +14,7 @@ from .._model.symptom import Code, Kind, Symptom
 from .case import Case
 from .evidence import DELIBERATE, SETTINGS, by_weight, is_recent_change
 
+NOT_UP = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP)
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 
 
@@ -29,13 +30,15 @@ def repair_of(cause: Cause, case: Case) -> Repair | None:
 
 
 def units_of(cause: Cause, case: Case) -> list[tuple[str, Service]]:
-    """Return (host, service) of a cause, first of the units that are known to be wrong."""
+    """Return (host, service) of a cause, first of the units that do not run, or not for long."""
     wrong = {
-        symptom.unit for symptom in cause.symptoms if cause.shows(symptom)
+        (symptom.host, symptom.unit)
+        for symptom in cause.symptoms
+        if symptom.code in NOT_UP
     }
     return sorted(
         case.units(cause.component, cause.host),
-        key=lambda pair: pair[1].unit not in wrong,
+        key=lambda pair: (pair[0], pair[1].unit) not in wrong,
     )
 
 

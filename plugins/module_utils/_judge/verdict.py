@@ -114,7 +114,7 @@ def flaw(record: Record, weights: Weights) -> Judgement | None:
     for host in record.hosts:
         if host.has_failed_check:
             found = finding_in_health(record, weights) or Finding(
-                advice=advice_for_check(host, record.hosts)
+                advice=advice_for_check(host, record)
             )
             return Judgement(
                 Result.FAIL,

@@ -224,7 +224,7 @@ class Weights:
     suspects: int = 25
     evidence: int = 10
     dependencies: int = 8
-    # Logs are shown from so long before the run on: what broke it may have begun before it.
+    # A verdict's commands show the logs from this long before the run: what broke it may have begun before.
     logs_before_s: int = 300
     # A fact: the kernel knows a process by the first 15 characters of its name (TASK_COMM_LEN without its end).
     process_name: int = 15

@@ -379,6 +379,12 @@ def is_time(hint: Any) -> bool:
     return hint in (Time, Optional[Time])
 
 
+def minute_of(seconds: float) -> str:
+    """Return seconds since the epoch as a reader writes a time: 2026-11-21 14:43 UTC."""
+    at = datetime.fromtimestamp(seconds, timezone.utc)
+    return f"{at:%Y-%m-%d %H:%M} UTC"
+
+
 @typing.overload
 def iso_of(seconds: float) -> str: ...
 

@@ -16,7 +16,8 @@ from .._model.stage import Failure
 from .masking import bounded, words_of
 
 HINTS = {
-    "unauthorized": "Look at user, password, project and domains in clouds.yaml.",
+    "unauthorized": "Look at user, password, project and domains in clouds.yaml. If Keystone has given a token for "
+    "them, look at [keystone_authtoken] of the service that rejects it, and at Keystone's log.",
     "forbidden": "The user's role in this project does not allow this: look at its roles and at the service's policy.",
     "not_found": "Look at the name or id, and whether this project may see it.",
     "ambiguous": "Give the id instead of the name.",

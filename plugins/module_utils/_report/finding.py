@@ -24,7 +24,7 @@ ARROW = "-> "
 SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
-# A suspect of less probability than this, which is 10 % as it is printed, is not shown.
+# A suspect of less probability is not shown, unless it is the likeliest: this is printed as 10 %.
 UNLIKELY = 0.095
 
 
@@ -56,7 +56,7 @@ def parts(record: Record) -> list[Part]:
         return [("next", verdict.next)] if verdict.next else []
     headline = verdict.headline or verdict.reason
     evidence = without_repetition(
-        line for line in verdict.evidence[:OTHERS] if line != headline
+        line for line in verdict.evidence if line != headline
     )
     lines: list[tuple[str, str | None]] = [
         ("log", log_of(verdict)),
@@ -64,7 +64,7 @@ def parts(record: Record) -> list[Part]:
         ("last seen", last_seen_in_words(verdict.last_seen, record.started)),
         ("stage error", stage_error(record)),
         ("confidence", confidence_in_words(verdict)),
-        *each("evidence", evidence),
+        *each("evidence", evidence[:OTHERS]),
         *each(
             "otherwise" if verdict.component else "most likely",
             others_in_words(verdict),
@@ -80,13 +80,10 @@ def parts(record: Record) -> list[Part]:
 
 
 def without_repetition(lines: Iterable[str]) -> list[str]:
-    """Return the lines without those that another one repeats and completes."""
-    kept = list(lines)
-    return [line for line in kept if beginning_with(line, kept) == 1]
-
-
-def beginning_with(words: str, lines: Iterable[str]) -> int:
-    return sum(line.startswith(words) for line in lines)
+    """Return the lines without those that another one has with a detail in brackets behind it."""
+    kept = dict.fromkeys(lines)
+    detailed = {line.rpartition(" (")[0] for line in kept}
+    return [line for line in kept if line not in detailed]
 
 
 def each(name: str, lines: Iterable[str]) -> list[Part]:
@@ -155,12 +152,11 @@ def confidence_in_words(verdict: Verdict) -> str | None:
 
 def others_in_words(verdict: Verdict) -> list[str]:
     """Return the likeliest other suspects, each with what speaks for it most."""
-    likely = [
-        suspect
-        for suspect in verdict.alternatives
-        if is_likely(suspect.confidence)
-    ]
-    return list(map(with_reason, likely[:OTHERS]))
+    shown = verdict.alternatives[:OTHERS]
+    likely = list(filter(is_likely, shown))
+    # Where nobody is named, one suspect is better than none.
+    first = () if verdict.component else shown[:1]
+    return list(map(with_reason, likely or first))
 
 
 def others_to_look_at(verdict: Verdict) -> list[str]:
@@ -168,8 +164,7 @@ def others_to_look_at(verdict: Verdict) -> list[str]:
     return [
         f"if it is {place_of(suspect.component, suspect.host)}, {suspect.next}"
         for suspect in verdict.alternatives[:OTHERS]
-        if is_likely(suspect.confidence)
-        and suspect.next not in (None, verdict.next)
+        if is_likely(suspect) and suspect.next not in (None, verdict.next)
     ]
 
 
@@ -181,8 +176,8 @@ def with_reason(suspect: Alternative) -> str:
     return f"{words}: {suspect.evidence[0].removeprefix(own)}"
 
 
-def is_likely(confidence: float | None) -> bool:
-    return confidence is None or confidence >= UNLIKELY
+def is_likely(suspect: Alternative) -> bool:
+    return suspect.confidence >= UNLIKELY
 
 
 def log_of(verdict: Verdict) -> str | None:

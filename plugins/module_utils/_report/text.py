@@ -45,7 +45,7 @@ SLOWEST = 3
 ENOUGH_RUNS = 5
 # A duration that is slow is above the median by this share and by these seconds, and above the 95th percentile.
 SLOW_SHARE, SLOW_SECONDS = 0.1, 1.0
-# As much is shown of why something is left.
+# In characters: of the reason why something is left
 LONGEST_REASON = 160
 # So many requests of one cause are shown.
 SHOWN = 5

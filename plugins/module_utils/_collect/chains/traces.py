@@ -27,8 +27,11 @@ RESUMED = "Resuming from table"
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
-# What ovn-trace says of a port that the southbound database does not have
-NO_PORT = "microflow does not specify ingress port"
+# What ovn-trace says of a port that the southbound database does not have; an older one goes on with a port that has no
+# name
+NO_PORT = re.compile(
+    r'microflow does not specify ingress port|inport="\(unnamed\)"'
+)
 # As ovn-trace begins a table: `8. ls_in_acl_eval (northd.c:7072): udp.dst == 67, priority 3100, uuid 8793f882`
 LOGICAL_TABLE = re.compile(
     r"^ *(?P<table>\d+)\. (?P<stage>l[sr]_\w+)(?: \([^)]*\))?: (?P<rule>.+?)(?:, uuid [0-9a-f]+)?$",
@@ -327,7 +330,7 @@ def traced_logically(host: Host, port: Port, packet: Packet) -> Trace | None:
         packet.into_network(port.id),
     )
     text = host.ask(*words)
-    if NO_PORT in text:
+    if NO_PORT.search(text):
         return None
     return replace(
         parsed_logical(text, port.id, packet.name), command=command_of(words)

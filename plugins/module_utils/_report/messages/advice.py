@@ -10,7 +10,7 @@ from ..._model.finding import Advice, Reason
 
 TEXTS = {
     Reason.RUN_AGAIN: "run it again: the services have reconnected since",
-    Reason.KEEP: "run it again with -e stackproof_keep=on_failure, and with the ids of that run",
+    Reason.KEEP: "run it again with -e stackproof_keep=on_failure",
     Reason.ALLOW_MORE_TIME: (
         'give the stage more time (-e \'{"stackproof_timeouts": {"boot": 900}}\'), '
         "and check whether the cloud is overloaded"
@@ -34,8 +34,8 @@ def advice(given: Advice | None, here: str | None = None) -> str | None:
     if given.reason == Reason.SHOW_STATE:
         then = advice(given.then, given.host)
         return "; ".join(filter(None, [in_place(given, here), then]))
-    if given.reason == Reason.KEEP:
-        return f"{TEXTS[Reason.KEEP]}: {advice(given.then, here)}"
+    if given.reason == Reason.KEEP and given.then:
+        return f"{TEXTS[Reason.KEEP]}, and with the ids of that run: {advice(given.then, here)}"
     if given.reason == Reason.MAKE_HOSTS_READABLE:
         return f"make {', '.join(given.hosts)} readable"
     return TEXTS[given.reason]

@@ -51,6 +51,9 @@ METADATA = {
     504: "timed out on the guest's request",
 }
 
+# Of a change that is no older the time of day is clear.
+RECENT_S = 3600
+
 
 def sentence(symptom: Symptom) -> str:
     """Return a symptom as a whole sentence, with its place."""
@@ -441,8 +444,9 @@ def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
     ago = f"changed {duration(symptom.ago_s or 0)} ago"
     at = clock(symptom.since)
-    # Who reads it later does not know how long ago that is.
-    changed = f"changed at {at}" if at else ago
+    # Who reads it later does not know how long ago that is. What is older has to have its day, too.
+    is_of_today = at and (symptom.ago_s or 0) < RECENT_S
+    changed = f"changed at {at}" if is_of_today else ago
     forms = (
         f"configuration {ago}{f', at {at}' if at else ''}: {path}",
         f"{path.rpartition('/')[2]} {changed}",

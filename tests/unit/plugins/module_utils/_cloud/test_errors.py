@@ -111,18 +111,10 @@ def test_a_recorded_refusal_is_told_in_the_services_own_words(recorded_answer, r
     assert error["kind"] == kind
     assert error["status"] == line["status"]
     assert error["request_id"] == line["headers"]["x-openstack-request-id"]
-    # A network was asked for, with a token.
-    assert error["hint"] == (cloud_errors.REJECTED if kind == "unauthorized" else errors.HINTS[kind])
+    assert error["hint"] == errors.HINTS[kind]
     assert error["message"] == (
         f"making it: the cloud answered ({line['status']}): {message.rstrip('.')} (request {error['request_id']})"
     )
-
-
-def test_a_rejected_password_is_looked_for_where_it_is_set():
-    answer = response(401, '{"error": {"message": "The request you have made requires authentication."}}', {})
-    answer.url = "http://127.0.0.1:9/v3/auth/tokens"
-    error = cloud_errors.explain(keystone.from_response(answer, "POST", answer.url), "getting a token")
-    assert error["hint"] == errors.HINTS["unauthorized"]
 
 
 def test_what_is_for_a_browser_alone_is_left_out(recorded_answer):
@@ -175,6 +167,7 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
             "locked_memory value",
         ),
         (403, "<html><title>403</title><body>Forbidden</body></html>", "forbidden", "Forbidden"),
+        (403, "<h1>403 Forbidden</h1> Request forbidden by administrative rules.", "forbidden", "403 Forbidden"),
         (403, '{"forbidden": {"code": 403, "message": "Policy doesn\'t allow it."}}', "forbidden", "Policy doesn't"),
     ],
 )

@@ -61,7 +61,7 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         (
             "libvirt",
             "libvirt.libvirtError: operation failed: domain 'instance-00000013' already exists with uuid 00000000",
-            "on c1: virsh list --all --title; virsh dominfo instance-00000013",
+            "on c1: virsh list --all --uuid --name; virsh dominfo instance-00000013",
         ),
         (
             "database",

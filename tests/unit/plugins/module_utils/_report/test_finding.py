@@ -47,6 +47,13 @@ def test_the_verdict_says_of_whom_it_is_sure_and_who_else_it_may_be_and_why(othe
     assert [text for name, text in told if name == "otherwise"] == words
 
 
+def test_where_nobody_is_named_the_likeliest_suspect_has_its_line():
+    unlikely = [suspect("y", 0.08), suspect("z", 0.07)]
+    told = parts(component=None, host=None, confidence=None, alternatives=unlikely)
+    assert [text for name, text in told if name == "most likely"] == ["y (ctl), 8 %"]
+    assert not [text for name, text in parts(alternatives=unlikely) if name == "otherwise"]
+
+
 def test_evidence_that_another_line_repeats_and_completes_is_left_out():
     failed = "x (ctl): failed while talking to y"
     told = parts(evidence=[failed, f"{failed} (a.Error)", "y (ctl): changed"])

@@ -228,6 +228,8 @@ def test_headline_that_is_the_change_of_configuration_has_it_once():
     # Who reads it later does not know how long ago that is.
     at = replace(CHANGE, since=1795262360.0)
     assert headline(cause("x", "h", at)) == "x (h): nova.conf changed at 11:59:20 UTC"
+    of_yesterday = replace(at, ago_s=100_000.0)
+    assert headline(cause("x", "h", of_yesterday)) == "x (h): nova.conf changed 28 h ago"
 
 
 @pytest.mark.parametrize("too_many", [0, 1])
