@@ -218,10 +218,7 @@ class Cloud:
 
     @property
     def wants_dhcp(self) -> bool:
-        return any(
-            subnet.dhcp and subnet.version == 4
-            for subnet in self.network_or_empty.subnets
-        )
+        return self.network_or_empty.leases_ipv4
 
     @cached_property
     def back_end(self) -> str | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 from .._collect.api.refused import sought_in
@@ -193,6 +194,7 @@ def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
 
 
 def shown_of(suspect: Cause, case: Case) -> Advice | None:
+    """Return what the words of its errors lead to; without any, its state and its log."""
     return by_words(suspect, case) or state_of(suspect, case)
 
 
@@ -233,22 +235,22 @@ def by_words(cause: Cause, case: Case) -> Advice | None:
     shown = by_weight(cause)
     if not shown or shown[0].kind == Kind.STATE:
         return None
-    return next(filter(None, (lead(symptom, case) for symptom in shown)), None)
+    return first_lead(shown, case)
 
 
-def own_lead(cause: Cause, case: Case) -> Advice | None:
-    """Return what the words of an error lead to that the cause itself has logged."""
-    own = (
-        lead(symptom, case) for symptom in filter(cause.shows, cause.symptoms)
-    )
-    return next(filter(None, own), None)
+def first_lead(symptoms: Iterable[Symptom], case: Case) -> Advice | None:
+    """Return what the words of the first of several errors lead to whose words lead anywhere."""
+    leads = map(partial(lead, case=case), symptoms)
+    return next(filter(None, leads), None)
 
 
 def by_rejection(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows with which credentials a component was rejected, or which rights it lacks."""
     return credentials(symptom, cause, case) or rights(symptom, case)
 
 
 def by_way(symptom: Symptom, case: Case) -> Advice:
+    """Return the commands that show where a connection is cut."""
     return way(symptom.host, symptom.address or "", symptom.port or 0, case)
 
 
@@ -318,6 +320,7 @@ def content_of(path: str) -> str:
 
 
 def state_of(cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows whether a component works: by its unit, or by what it reports itself."""
     if cause.component == INSTANCE:
         return of_guest(case)
     overview = commands_of(cause.component).overview
@@ -340,7 +343,9 @@ def of_guest(case: Case) -> Advice | None:
 def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.link is not None:
         shown = by_link(symptom.link, cause, case)
-        return followed(own_lead(cause, case), shown)
+        # What another component has logged is no better than the link.
+        own = filter(cause.shows, cause.symptoms)
+        return followed(first_lead(own, case), shown)
     if symptom.code in COMMANDS:
         return by_code(symptom)
     if is_wrong_endpoint(symptom):
@@ -418,6 +423,7 @@ def by_option(symptom: Symptom, path: str, option: str, case: Case) -> Advice:
 
 
 def option_command(path: str, option: str) -> str:
+    """Return the command that shows one option: of a file, or of the settings of Open vSwitch."""
     section, _blank, name = option.rpartition(" ")
     if not path.startswith("/"):
         key = shlex.quote(f"external-ids:{name}")
@@ -463,6 +469,7 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
 
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:
+    """Return the command that shows the state of its unit and its log; None if no host has such a unit."""
     for host, service in units_of(cause, case)[:1]:
         if is_known_by_engine(service):
             return command(state_of_container(service), host)
@@ -477,6 +484,7 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
 
 
 def state_of_container(service: Service) -> str:
+    """Return the command that shows a container whose engine alone knows its state."""
     shown = f"ps --all --filter name=^{service.container}$"
     return f"{service.engine} {shown}; {CONTAINER_LOG.format(service)}"
 

@@ -40,6 +40,7 @@ BY_SHORTAGE = {
     Shortage.QUOTA: "openstack quota show --usage",
     Shortage.SEGMENTS: "openstack network list --long",
     Shortage.NETWORK_DISABLED: "openstack network show {subject}",
+    Shortage.NO_DHCP: "openstack subnet list --long",
     Shortage.PORT_DISABLED: "openstack port show {subject}",
     Shortage.DENIED: "openstack port show {subject}; openstack security group rule list --egress",
     Shortage.UNSUPPORTED: "virsh domcapabilities",

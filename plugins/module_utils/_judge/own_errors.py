@@ -113,6 +113,7 @@ def images_of(case: Case) -> list[str]:
 
 
 def show_command(kind: str, name: str) -> str:
+    """Return the command by which the client shows a resource."""
     return f"openstack {kind} show {shlex.quote(name)}"
 
 

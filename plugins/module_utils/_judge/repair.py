@@ -58,6 +58,7 @@ def suspected_settings(cause: Cause, case: Case) -> list[Symptom]:
 
 
 def is_in_file(symptom: Symptom, cause: Cause) -> bool:
+    """Return whether a symptom is about a file of the cause's own."""
     return cause.shows(symptom) and (symptom.path or "").startswith("/")
 
 
@@ -69,6 +70,7 @@ def is_suspected(symptom: Symptom, case: Case) -> bool:
 
 
 def restart_of(service: Service, path: str) -> str:
+    """Return the command by which a service reads a file again."""
     if service.container:
         return f"{service.engine} restart {service.container}"
     restart = f"systemctl restart {service.unit}"

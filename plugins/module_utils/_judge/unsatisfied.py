@@ -14,7 +14,7 @@ from .._collect.api import refused
 from .._model.capacity import Capacity
 from .._model.chain import Link
 from .._model.details import BootDetails, JourneyDetails, VolumeDetails
-from .._model.record import FilterResult, Instance, LoggedError
+from .._model.record import FilterResult, LoggedError, Record
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
 from .._model.stage import Failure
 from .._model.stores import is_default_drop
@@ -39,6 +39,8 @@ SCHEDULER, CONDUCTOR, COMPUTE = (
 NO_HOST = "NoValidHost"
 # The stages in which Nova looks for a host
 SCHEDULED = (StageName.BOOT, StageName.JOURNEY)
+# The error of a guest that asked for an address and got none
+NO_LEASE = "no_lease"
 PASSED_ON, GIVEN_UP = "RescheduledException", "BuildAbortException"
 # Exceptions of nova-compute about what a flavor or an image asks of the host
 UNSUPPORTED = {
@@ -241,7 +243,7 @@ def cut_off(case: Case) -> Explanation | None:
     """Return what keeps the guest from its network, where that was asked for."""
     if case.stage.stage not in (StageName.BOOT, StageName.METADATA):
         return None
-    reason = set_down(case.record.instance) or denied(case)
+    reason = set_down(case.record) or without_lease(case) or denied(case)
     return (
         Explanation(Sought.TRAFFIC, Answer.SHORT, reason=reason)
         if reason
@@ -249,17 +251,25 @@ def cut_off(case: Case) -> Explanation | None:
     )
 
 
-def set_down(instance: Instance | None) -> Reason | None:
-    """Return which network or port of an instance its user has set down."""
-    if instance is None:
-        return None
-    for network in instance.networks:
+def set_down(record: Record) -> Reason | None:
+    """Return which network or port of the instance its user has set down."""
+    for network in record.networks:
         if network.disabled:
             return Reason(Shortage.NETWORK_DISABLED, network.id)
-    for port in instance.ports:
+    for port in record.ports:
         if port.disabled:
             return Reason(Shortage.PORT_DISABLED, port.id)
     return None
+
+
+def without_lease(case: Case) -> Reason | None:
+    """Return the network on which nobody leases an address of IPv4, if that is what the guest has asked for."""
+    error = case.stage.error
+    leases = {network.leases_ipv4 for network in case.record.networks}
+    if error is None or error.kind != NO_LEASE or leases != {False}:
+        return None
+    names = ", ".join(network.id for network in case.record.networks)
+    return Reason(Shortage.NO_DHCP, names)
 
 
 def denied(case: Case) -> Reason | None:

@@ -146,6 +146,12 @@ class Network:
         """Return whether a physical network carries it, and not tunnels."""
         return self.kind in PHYSICAL
 
+    @property
+    def leases_ipv4(self) -> bool:
+        return any(
+            subnet.dhcp and subnet.version == 4 for subnet in self.subnets
+        )
+
     def macs_serving(self, owner: str) -> list[str]:
         """Return the MAC addresses of the ports by which a service is on the network."""
         return [

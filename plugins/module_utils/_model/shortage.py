@@ -59,6 +59,7 @@ class Shortage(Word):
     DENIED = "denied"
     NETWORK_DISABLED = "network_disabled"
     PORT_DISABLED = "port_disabled"
+    NO_DHCP = "no_dhcp"
     BACKENDS_DISABLED = "backends_disabled"
     BACKEND_MISSING = "backend_missing"
     POOLS_FULL = "pools_full"

@@ -733,6 +733,10 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.PORT_DISABLED: lambda reason, _explanation, _hosts: (
         f"port {reason.subject} is set down",
     ),
+    Shortage.NO_DHCP: lambda reason, _explanation, _hosts: (
+        f"network {reason.subject} has no subnet of IPv4 with DHCP, and the guest asked for such an address",
+        f"network {reason.subject} has no subnet of IPv4 with DHCP",
+    ),
     Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,

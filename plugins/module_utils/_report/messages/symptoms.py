@@ -442,10 +442,11 @@ def metadata_answer(symptom: Symptom) -> Forms:
 
 def configuration_changed(symptom: Symptom) -> Forms:
     path = symptom.path or ""
-    ago = f"changed {duration(symptom.ago_s or 0)} ago"
+    ago_s = symptom.ago_s or 0
+    ago = f"changed {duration(ago_s)} ago"
     at = clock(symptom.since)
     # Who reads it later does not know how long ago that is. What is older has to have its day, too.
-    is_of_today = at and (symptom.ago_s or 0) < RECENT_S
+    is_of_today = at and ago_s < RECENT_S
     changed = f"changed at {at}" if is_of_today else ago
     forms = (
         f"configuration {ago}{f', at {at}' if at else ''}: {path}",

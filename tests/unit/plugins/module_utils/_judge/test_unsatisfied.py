@@ -322,6 +322,22 @@ def test_network_or_port_that_was_set_down_accuses_no_component(change, headline
     assert without_component(verdict)
 
 
+@pytest.mark.parametrize(("version", "dhcp"), [(6, True), (4, False)])
+def test_a_guest_that_asks_for_an_address_which_nobody_leases_accuses_no_component(version, dhcp):
+    instance = json.loads((RECORDED / "chains/ovn.json").read_text())["instance"]
+    network = instance["networks"][0]
+    network["id"] = "n"
+    given = {"message": "the guest asked for a lease and got none", "name": "metadata", "kind": "no_lease"}
+    assert "has no subnet" not in (verdict_of(**given, instance=instance)["headline"] or "")
+    network["subnets"] = [{**network["subnets"][0], "version": version, "dhcp": dhcp}]
+    verdict = verdict_of(**given, instance=instance)
+    assert verdict["headline"] == (
+        "The guest is cut off: network n has no subnet of IPv4 with DHCP, and the guest asked for such an address"
+    )
+    assert verdict["next"] == "openstack subnet list --long"
+    assert without_component(verdict)
+
+
 def test_rule_of_somebody_else_that_drops_a_request_is_a_fault():
     given = {"message": "no metadata after 60 s", "name": "metadata", "kind": "deadline"}
     verdict = verdict_of(**given, chains=dropped("dhcp_logical", "ls_in_acl_eval: (udp.dst == 67), priority 3100"))
