@@ -246,7 +246,7 @@ SINGULAR: dict[Shortage, Clause] = {
         "has no nova-compute",
     ),
     Shortage.UNMAPPED: lambda _reason: (
-        "is not mapped to a cell",
+        "has no compute node in a mapped cell",
         "is in no cell",
     ),
     Shortage.NO_PROVIDER: lambda _reason: (
@@ -315,7 +315,7 @@ PLURAL: dict[Shortage, Clause] = {
         "have no nova-compute",
     ),
     Shortage.UNMAPPED: lambda _reason: (
-        "are not mapped to a cell",
+        "have no compute node in a mapped cell",
         "are in no cell",
     ),
     Shortage.NO_PROVIDER: lambda _reason: (

@@ -72,7 +72,7 @@ REASONS = {
     "in no cell": (
         Cloud(hosts(2, has_hypervisor=False)),
         Shortage.UNMAPPED,
-        "No host fits: both compute hosts are not mapped to a cell",
+        "No host fits: both compute hosts have no compute node in a mapped cell",
     ),
     "a resource provider of another hypervisor": (
         Cloud([host(providers={"compute1": id_of("other")})]),

@@ -117,7 +117,7 @@ REQUESTS = {
             "message": "the server is in the state ERROR: Host 'compute1' is not mapped to any cell",
             "capacity": capacity_of(Cloud([host(has_hypervisor=False)])),
         },
-        "No host fits: compute1 is not mapped to a cell",
+        "No host fits: compute1 has no compute node in a mapped cell",
         "nova-manage cell_v2 discover_hosts --verbose",
     ),
     "room": (
