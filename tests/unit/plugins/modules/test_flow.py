@@ -110,6 +110,24 @@ def test_a_host_whose_logs_could_not_be_read_is_no_failure(call, directory, foll
     assert steps["13"]["status"] == "seen"
 
 
+def without_news(logs):
+    """The logs as they are where Nova never hears that the port is plugged, and waits."""
+    words = ("network-vif-plugged", "external_instance_event")
+    return {
+        host: {**read, "events": [event for event in read["events"] if not any(w in json.dumps(event) for w in words)]}
+        for host, read in logs.items()
+    }
+
+
+@pytest.mark.parametrize(("change", "status"), [(dict, "seen"), (without_news, "unseen")])
+def test_a_server_is_saved_as_active_only_after_the_news_of_its_port(call, directory, followed, change, status):
+    call(module, run_dir=str(directory), flows=FILES[:1], reads={"log": returned(change(followed.logs))})
+    steps = {step["id"]: step["status"] for step in record(directory)["flows"][0]["steps"]}
+    assert [steps[name] for name in ("38", "45", "46", "47")] == [status] * 4
+    # Nova has saved it before that, too.
+    assert steps["15"] == "seen"
+
+
 COMPLAINT = {"service": "nova-compute", "logger": "a.b", "exception": "a.SomeError"}
 OTHER = {**COMPLAINT, "logger": "a.c"}
 
