@@ -397,6 +397,14 @@ def foreign_acls(cloud: Cloud) -> Found:
     )
 
 
+def unlimited(cloud: Cloud) -> Found:
+    """Look for a limit on the port's network that Neutron did not set."""
+    limits = given(given(cloud.databases).limits)
+    holder = f"neutron-{given(cloud.port).network}"
+    texts = [limit.text for limit in limits if limit.holder == holder]
+    return holds_if(not texts, "; ".join(texts))
+
+
 def southbound_port(cloud: Cloud) -> Found:
     given(cloud.logical_port)
     unreadable_if(
@@ -689,6 +697,14 @@ CHAIN = ChainDefinition(
         ),
         LinkDefinition(
             "ovn_tunnels", "ovn-controller", tunnels, here, "ovs-vsctl show"
+        ),
+        # The last one: a limit may be wide enough.
+        LinkDefinition(
+            "ovn_unlimited",
+            "ovn-nb-db",
+            unlimited,
+            controller,
+            f"{NBCTL} list QoS; {NBCTL} list Copp; {NBCTL} list Meter_Band",
         ),
     ),
 )

@@ -190,13 +190,21 @@ class Trace:
 
 
 @dataclass(frozen=True)
+class Limit:
+    """A limit on the packets of a logical network. text: what is limited, and to how much or by which meter."""
+
+    holder: str
+    text: str
+
+
+@dataclass(frozen=True)
 class OvnDatabases:
     """The databases of OVN on a host, and northd.
 
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
     traces: of the instance's packets through the logical flows. advertised: the ports of routers that OVN advertises
-    over IPv6. disabled_routers: those that forward nothing.
+    over IPv6. disabled_routers: those that forward nothing. limits: those that Neutron has not set.
     """
 
     northbound: Optional[str]
@@ -210,6 +218,7 @@ class OvnDatabases:
     traces: Optional[tuple[Trace, ...]] = omitted()
     advertised: Optional[tuple[str, ...]] = omitted()
     disabled_routers: Optional[tuple[str, ...]] = omitted()
+    limits: Optional[tuple[Limit, ...]] = omitted()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..._model.stores import (
     Acl,
     Chassis,
     Encapsulation,
+    Limit,
     LogicalNetwork,
     OvnDatabases,
     bridge_mappings,
@@ -31,6 +32,8 @@ NORTHBOUND_SOCKET = "/var/run/ovn/ovnnb_db.ctl"
 SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
 # A rule of a security group has its id here.
 RULE_ID = "neutron:security_group_rule_id"
+# What Neutron writes of the port, the router or the floating IP that a limit is for begins so.
+OF_NEUTRON = "neutron:"
 DROPPING = ("drop", "reject")
 GATEWAY = "enable-chassis-as-gw"
 # How long a change may take from one database to the other
@@ -84,6 +87,25 @@ class AclRow:
 
 
 @dataclass(frozen=True)
+class QosRow:
+    """A limit on packets. bandwidth: its rate, in kbit/s."""
+
+    uuid: Uuid
+    bandwidth: Mapping[str, int]
+    direction: str
+    match: str
+    external_ids: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ProtectionRow:
+    """Limits on what ovn-controller answers itself. meters: the name of one for each protocol."""
+
+    uuid: Uuid
+    meters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class RouterRow:
     """A router. An empty enabled stands for yes."""
 
@@ -122,6 +144,7 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
         acls=host.attempt("OVN's rules", foreign_acls),
         advertised=host.attempt("OVN's advertised ports", advertised),
         disabled_routers=host.attempt("OVN's routers", disabled_routers),
+        limits=host.attempt("OVN's limits", foreign_limits),
         traces=traces.read_logical(host, instance) if instance else None,
     )
 
@@ -286,3 +309,31 @@ def holders_of(host: Host, acl: str) -> list[str]:
         f"acls{{>=}}{acl}",
     )
     return [row.name for row in (*groups, *switches)]
+
+
+def foreign_limits(host: Host) -> tuple[Limit, ...]:
+    """Return the limits on packets of logical networks that Neutron has not set. It sets no meters."""
+    found: list[Limit] = []
+    for limit in table(host, NORTHBOUND, QosRow, "list", "QoS"):
+        if OF_NEUTRON not in " ".join(limit.external_ids):
+            rate = limit.bandwidth.get("rate")
+            text = f"{limit.direction} {limit.match}: {rate} kbit/s"
+            found += held_limits(host, "qos_rules", limit.uuid, text)
+    for protection in table(host, NORTHBOUND, ProtectionRow, "list", "Copp"):
+        meters = map(" by meter ".join, protection.meters.items())
+        text = ", ".join(meters)
+        found += held_limits(host, "copp", protection.uuid, text)
+    return tuple(found)
+
+
+def held_limits(host: Host, column: str, uuid: str, text: str) -> list[Limit]:
+    """Return a limit once for each logical network that has it in a column."""
+    switches = table(
+        host,
+        NORTHBOUND,
+        NamedRow,
+        "find",
+        "Logical_Switch",
+        f"{column}{{>=}}{uuid}",
+    )
+    return [Limit(switch.name, text) for switch in switches]

@@ -183,6 +183,11 @@ LINKS = {
         "a rule that is not of Neutron drops packets of the port: {found}, of {subject}",
         "an ACL that is not of Neutron: {found}",
     ),
+    "ovn_unlimited": LinkText(
+        "no foreign limit holds its packets back",
+        "a limit that is not of Neutron holds packets of the port's network back: {found}",
+        "a limit that is not of Neutron: {found}",
+    ),
     "ovn_southbound_port": LinkText(
         "northd has brought the port to the southbound database",
         "the port is in the northbound database and not in the southbound one",

@@ -160,6 +160,10 @@ def without_tunnel(record: Json) -> None:
     switch(record)["interfaces"].remove(tunnels[0])
 
 
+def limited(network: str) -> Callable[[Json], None]:
+    return lambda record: databases(record)["limits"].append({"holder": network, "text": "to-lport ip4: 1 kbit/s"})
+
+
 NO_SOCKET = "database connection failed (No such file or directory)"
 
 
@@ -240,6 +244,7 @@ BREAKS = {
     "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),
+    "ovn_unlimited": (limited(f"neutron-{NETWORK}"), "ovn-nb-db", "controller1"),
 }
 
 
@@ -318,6 +323,10 @@ def test_an_interface_that_libvirt_has_taken_away_with_the_domain_breaks_nothing
 
     found = {link.code: link.state for link in chains_of(crashed)["ovn_port"].links}
     assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
+
+
+def test_a_limit_on_another_network_holds_nothing_back() -> None:
+    assert chains_of(limited("neutron-of-somebody"))["ovn_port"].broken is None
 
 
 def test_each_link_of_the_chain_is_broken_by_a_test():
