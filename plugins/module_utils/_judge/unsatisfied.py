@@ -347,8 +347,9 @@ def with_numbers(quota: Reason, capacity: Capacity) -> Reason:
     return replace(
         quota,
         subject=use.name,
-        free=max(0, use.limit - use.used),
+        free=use.limit - use.used,
         capacity=use.limit,
+        reserved=use.reserved,
     )
 
 

@@ -291,11 +291,15 @@ class VolumeCapacity:
 
 @dataclass(frozen=True)
 class QuotaUse:
-    """A quota of the project. limit: unlimited if below zero. used: what is reserved counts as well."""
+    """A quota of the project. limit: unlimited if below zero. used: what is reserved counts as well.
+
+    reserved: by requests that are being served, or that never came to their end.
+    """
 
     name: str
     limit: int
     used: int
+    reserved: int = omitted(0)
 
 
 @dataclass(frozen=True)

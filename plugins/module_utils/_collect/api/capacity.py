@@ -791,7 +791,9 @@ def quotas_of(reader: Reader) -> tuple[QuotaUse, ...]:
         for name, data in answer.items()
     }
     return tuple(
-        QuotaUse(name, quota.limit, quota.used + quota.reserved)
+        QuotaUse(
+            name, quota.limit, quota.used + quota.reserved, quota.reserved
+        )
         for name, quota in quotas.items()
     )
 

@@ -639,6 +639,8 @@ def quota(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
         if reason.free is None
         else f", {reason.capacity - reason.free} used"
     )
+    if reason.reserved:
+        used = f"{used} ({reason.reserved} reserved)"
     wanted = (
         "" if reason.asked is None else f"{reason.asked}{unit} requested, "
     )

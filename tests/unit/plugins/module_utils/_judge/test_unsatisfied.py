@@ -198,6 +198,16 @@ REQUESTS = {
         "Quota exceeded: network: limit 100, 100 used",
         "openstack quota show --usage",
     ),
+    "a quota that requests have reserved which never ended": (
+        {
+            "message": "Quota exceeded for resources: ['network'].",
+            "name": "network",
+            "kind": "quota",
+            "capacity": Capacity(quotas=(QuotaUse("network", 100, 1003, 1000),)),
+        },
+        "Quota exceeded: network: limit 100, 1003 used (1000 reserved)",
+        "openstack quota show --usage",
+    ),
     "a quota of ports": (
         {
             "message": "Maximum number of ports exceeded",

@@ -163,7 +163,7 @@ def test_quota_without_numbers_is_asked_for_as_the_runs_user():
     quotas = {"network": {"limit": 2, "used": 1, "reserved": 1}, "port": {"limit": -1, "used": 90, "reserved": 0}}
     cloud = Cloud([], quotas=quotas)
     words = "Quota exceeded for resources: ['network']."
-    assert looked(cloud, "network", words, kind="quota", with_admin=False).quotas == (QuotaUse("network", 2, 2),)
+    assert looked(cloud, "network", words, kind="quota", with_admin=False).quotas == (QuotaUse("network", 2, 2, 1),)
     words = "Quota exceeded for ram: Requested 9, but already used 1 of 2 ram"
     assert looked(Cloud([]), "boot", words, kind="quota") is None
 
