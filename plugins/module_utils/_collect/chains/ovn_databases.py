@@ -34,6 +34,8 @@ SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
 RULE_ID = "neutron:security_group_rule_id"
 # What Neutron writes of the port, the router or the floating IP that a limit is for begins so.
 OF_NEUTRON = "neutron:"
+# A guest gets its lease and its metadata in time through this, and through a rule that limits nothing.
+WIDE_KBIT_S = 1000
 DROPPING = ("drop", "reject")
 GATEWAY = "enable-chassis-as-gw"
 # How long a change may take from one database to the other
@@ -312,11 +314,12 @@ def holders_of(host: Host, acl: str) -> list[str]:
 
 
 def foreign_limits(host: Host) -> tuple[Limit, ...]:
-    """Return the limits on packets of logical networks that Neutron has not set. It sets no meters."""
+    """Return the narrow limits on packets of logical networks that Neutron has not set. It sets no meters."""
     found: list[Limit] = []
     for limit in table(host, NORTHBOUND, QosRow, "list", "QoS"):
-        if OF_NEUTRON not in " ".join(limit.external_ids):
-            rate = limit.bandwidth.get("rate")
+        rate = limit.bandwidth.get("rate", WIDE_KBIT_S)
+        is_foreign = OF_NEUTRON not in " ".join(limit.external_ids)
+        if is_foreign and rate < WIDE_KBIT_S:
             text = f"{limit.direction} {limit.match}: {rate} kbit/s"
             found += held_limits(host, "qos_rules", limit.uuid, text)
     for protection in table(host, NORTHBOUND, ProtectionRow, "list", "Copp"):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import ovn_databases
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stores import Limit
 from recorded_hosts import printed
@@ -19,7 +20,17 @@ def test_limits_that_neutron_has_not_set_are_found_with_their_network(replay):
     assert ovn_databases.foreign_limits(replay(HOST)) == (Limit(NETWORK, "to-lport ip4: 1 kbit/s"), METER)
 
 
-def test_a_limit_of_a_policy_of_neutron_is_none_of_them(replay):
-    own = QOS.replace('["map",[]]', '["map",[["neutron:port_id","1d"]]]')
-    assert own != QOS
-    assert ovn_databases.foreign_limits(replay(HOST, {"list QoS": (0, own, "")})) == (METER,)
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        # One of a policy of Neutron
+        ('["map",[]]', '["map",[["neutron:port_id","1d"]]]'),
+        # A wide one, and a rule that only marks packets
+        ('["map",[["rate",1]]]', '["map",[["rate",100000]]]'),
+        ('["map",[["rate",1]]]', '["map",[]]'),
+    ],
+)
+def test_a_limit_that_is_of_neutron_or_holds_nothing_back_is_none_of_them(replay, words, others):
+    assert words in QOS
+    told = {"list QoS": (0, QOS.replace(words, others), "")}
+    assert ovn_databases.foreign_limits(replay(HOST, told)) == (METER,)
