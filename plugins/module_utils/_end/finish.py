@@ -71,7 +71,7 @@ def finish(
 
 def cleared(stage: Stage, result: Result) -> Stage:
     """Return a stage without a suspicion that was not confirmed, be it for want of anything to examine."""
-    if stage.error is None or stage.error.kind != verdict.SUSPECTED:
+    if stage.error_kind != verdict.SUSPECTED:
         return stage
     if result is Result.PASS:
         return replace(stage, status=StageStatus.OK, error=None)

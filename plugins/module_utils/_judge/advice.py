@@ -233,8 +233,10 @@ def command_for(cause: Cause, case: Case) -> Advice | None:
 def by_words(cause: Cause, case: Case) -> Advice | None:
     """Return what the words of an error lead to that shows what is wrong, and not only who is concerned."""
     shown = by_weight(cause)
-    if not shown or shown[0].kind == Kind.STATE:
-        return None
+    if shown and shown[0].kind == Kind.STATE:
+        # Its last words may name what it does not find.
+        own = filter(cause.shows, shown)
+        return followed(state_of(cause, case), first_lead(own, case))
     return first_lead(shown, case)
 
 

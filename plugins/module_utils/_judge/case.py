@@ -58,8 +58,7 @@ class Case:
     @cached_property
     def pause_s(self) -> float | None:
         """Return how long before the stage's time was over the last step was seen; None if too long to be slow."""
-        error = self.stage.error
-        if error is None or error.kind != DEADLINE:
+        if self.stage.error_kind != DEADLINE:
             return None
         finished = self.stage.finished
         seen = self.last_seen

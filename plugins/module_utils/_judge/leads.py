@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._components.component import LATELY
 from .._components.tables import (
@@ -98,6 +98,10 @@ LEADS = (
         at=DATABASE,
     ),
     Lead(
+        re.compile(r"Unknown column '(?P<column>[\w$.]+)'"),
+        at=DATABASE,
+    ),
+    Lead(
         re.compile(
             "server has gone away|Lost connection to MySQL|max_allowed_packet|Too many connections|wait_timeout"
         ),
@@ -150,6 +154,23 @@ LEADS = (
         "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role; "
         "ovn-sbctl --no-leader-only list RBAC_Permission",
         at="ovn-sb-db",
+    ),
+    Lead(
+        # What QEMU does not find where its packages put it
+        re.compile(
+            rf"could not load (?:PC BIOS|option rom|VGA BIOS) {OPENED}(?P<file>[\w.-]+)"
+        ),
+        "ls -lL /usr/share/qemu/{file} /usr/share/seabios/{file}",
+    ),
+    Lead(
+        re.compile(
+            r"Error creating namespace|[Cc]annot (?:open|create) network namespace"
+        ),
+        "ls -ld /run/netns; findmnt /run/netns; ip netns list",
+    ),
+    Lead(
+        re.compile(rf"Failed to find some config files: {PATH}"),
+        ACCESS,
     ),
     Lead(
         re.compile(rf"No space left on device.*?{OPENED}{PATH}"),
@@ -213,14 +234,9 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
         return None
     text = filled(given.command, match, symptom)
     if given.at is not None:
-        own = (
-            version_of_schema(symptom, case)
-            if match.groupdict().get("base")
-            else None
-        )
-        return Advice(
-            Reason.SHOW_STATE, text, case.host_of(given.at), then=own
-        )
+        own = version_of_schema(symptom, case) if is_of_schema(match) else None
+        shown = command(text, case.host_of(given.at))
+        return replace(shown, then=own) if shown else own
     log = log_of(given.server, case)
     if not text:
         of_api = filled(given.of_api or "", match, symptom)
@@ -229,6 +245,11 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
     if given.of_api is None:
         return shown
     return Advice(Reason.SHOW_STATE, given.of_api, then=shown)
+
+
+def is_of_schema(match: re.Match[str]) -> bool:
+    """Return whether an error names a table or a column that its database lacks."""
+    return not match.groupdict().keys().isdisjoint(("base", "column"))
 
 
 def filled(text: str, match: re.Match[str], symptom: Symptom) -> str:

@@ -59,7 +59,7 @@ def is_token_rejected(stage: Stage) -> bool:
 
 def is_refusal(stage: Stage) -> bool:
     """Return whether the cloud did not know who asked, or forbade it."""
-    return stage.error is not None and stage.error.kind in REFUSALS
+    return stage.error_kind in REFUSALS
 
 
 def refused_by(case: Case, symptoms: Iterable[Symptom]) -> set[str]:

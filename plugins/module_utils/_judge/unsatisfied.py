@@ -264,9 +264,8 @@ def set_down(record: Record) -> Reason | None:
 
 def without_lease(case: Case) -> Reason | None:
     """Return the network on which nobody leases an address of IPv4, if that is what the guest has asked for."""
-    error = case.stage.error
     leases = {network.leases_ipv4 for network in case.record.networks}
-    if error is None or error.kind != NO_LEASE or leases != {False}:
+    if case.stage.error_kind != NO_LEASE or leases != {False}:
         return None
     names = ", ".join(network.id for network in case.record.networks)
     return Reason(Shortage.NO_DHCP, names)

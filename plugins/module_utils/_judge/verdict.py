@@ -78,7 +78,7 @@ def judge(
 
 def failure(record: Record, failed: Stage, weights: Weights) -> Judgement:
     """Return the judgement on a stage that failed, with the finding about who broke it."""
-    kind = failed.error.kind if failed.error else None
+    kind = failed.error_kind
     if kind == INTERRUPTED:
         return Judgement(
             Result.INCOMPLETE, Outcome.INTERRUPTED, failed.stage, failed=failed

@@ -144,6 +144,11 @@ class Stage:
     def skipped(cls, name: StageName, reason: str) -> Stage:
         return cls(name, StageStatus.SKIPPED, details={"reason": reason})
 
+    @property
+    def error_kind(self) -> Optional[str]:
+        """Return why the stage failed, in a word."""
+        return self.error.kind if self.error else None
+
     def details_as(self, kind: type[Known]) -> Optional[Known]:
         """Return what the stage found; None for a record of others that has it otherwise."""
         try:

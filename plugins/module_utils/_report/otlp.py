@@ -160,7 +160,7 @@ def stage_spans(stage: Stage) -> list[Span]:
     about = {
         "stackproof.status": stage.status,
         "stackproof.reason": stage.error.message if stage.error else None,
-        "error.type": stage.error.kind if stage.error else None,
+        "error.type": stage.error_kind,
     }
     name = f"stage {stage.stage}"
     own = Span(

@@ -244,9 +244,7 @@ def host_lines(record: Record) -> list[str]:
         if notes or not has_failed:
             counts = counts_in_words(host.checks)
             lines += [f"  {host.host:<16} {counts}", *notes]
-    if not lines:
-        return ["", f"  hosts: {len(record.hosts)} read, and no check failed"]
-    return ["", f"  {'host':<16} checks", *lines]
+    return ["", f"  {'host':<16} checks", *lines] if lines else []
 
 
 def notes_about(host: Host) -> list[str]:

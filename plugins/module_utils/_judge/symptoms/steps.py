@@ -92,8 +92,7 @@ def gave_up_early(case: Case) -> bool:
 
 
 def ended_before_its_time(case: Case) -> bool:
-    error = case.stage.error
-    if error is not None and error.kind in ENDING:
+    if case.stage.error_kind in ENDING:
         return True
     diagnosis = case.record.diagnosis
     return (

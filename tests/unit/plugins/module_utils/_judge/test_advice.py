@@ -248,6 +248,16 @@ def test_the_unit_that_is_known_to_be_wrong_is_shown_first():
     assert given.repair.command == "systemctl restart rpc.service"
 
 
+def test_beside_a_unit_that_does_not_run_stands_what_its_last_words_name():
+    failed = seen(Kind.STATE, "x", "a", how=How.FAILED)
+    said = "ConfigFilesNotFoundError: Failed to find some config files: /etc/x/x.conf"
+    ended = seen(Kind.ERROR, "x", "a", quote=said)
+    case = case_of([with_units("a", "x.service")])
+    given = advice.command_for(cause("x", "a", failed, ended), case)
+    assert in_words(given) == f"{STATE}; namei --long /etc/x/x.conf"
+    assert in_words(advice.command_for(cause("x", "a", failed), case)) == STATE
+
+
 def with_unit_of(component, state):
     service = {"component": component, "unit": "x.service", "state": state}
     return case_of([as_json.host("a", facts={"services": [service]})])

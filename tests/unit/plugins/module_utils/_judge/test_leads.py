@@ -75,6 +75,26 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         ),
         (
             "database",
+            "(pymysql.err.OperationalError) (1054, \"Unknown column 'instances.hidden' in 'SELECT'\")",
+            "on c1: nova-manage api_db version; nova-manage db version",
+        ),
+        (
+            "libvirt",
+            "process exited while connecting to monitor: qemu: could not load PC BIOS 'bios-256k.bin'",
+            "on c1: ls -lL /usr/share/qemu/bios-256k.bin /usr/share/seabios/bios-256k.bin",
+        ),
+        (
+            "ovsdb",
+            "RuntimeError: Error creating namespace ovnmeta-1d: no",
+            "on c1: ls -ld /run/netns; findmnt /run/netns; ip netns list",
+        ),
+        (
+            "rabbitmq",
+            "oslo_config.cfg.ConfigFilesNotFoundError: Failed to find some config files: /etc/nova/nova.conf",
+            "on c1: namei --long /etc/nova/nova.conf",
+        ),
+        (
+            "database",
             "(pymysql.err.ProgrammingError) (1146, \"Table 'nova_cell1.instance_actions' doesn't exist\")",
             "on db: mysql --execute 'SHOW TABLES IN `nova_cell1`'; "
             "on c1: nova-manage api_db version; nova-manage db version",
