@@ -389,6 +389,6 @@ def finished_record(run: Run, name: StageName) -> StageRecord | None:
     record = run.stage(name)
     if record is None or run.record.finished is not None:
         return record
-    if record.error is not None and record.error.kind == "interrupted":
+    if record.error_kind == "interrupted":
         return None
     return record

@@ -160,7 +160,7 @@ LEADS = (
         re.compile(
             rf"could not load (?:PC BIOS|option rom|VGA BIOS) {OPENED}(?P<file>[\w.-]+)"
         ),
-        "ls -lL /usr/share/qemu/{file} /usr/share/seabios/{file}",
+        "ls -lL /usr/share/qemu/{file} /usr/share/qemu-kvm/{file} /usr/share/seabios/{file}",
     ),
     Lead(
         re.compile(

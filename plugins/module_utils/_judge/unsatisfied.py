@@ -263,9 +263,9 @@ def set_down(record: Record) -> Reason | None:
 
 
 def without_lease(case: Case) -> Reason | None:
-    """Return the network on which nobody leases an address of IPv4, if that is what the guest has asked for."""
-    leases = {network.leases_ipv4 for network in case.record.networks}
-    if case.stage.error_kind != NO_LEASE or leases != {False}:
+    """Return the network on which nobody gives the guest an address."""
+    gives = {network.gives_addresses for network in case.record.networks}
+    if case.stage.error_kind != NO_LEASE or gives != {False}:
         return None
     names = ", ".join(network.id for network in case.record.networks)
     return Reason(Shortage.NO_DHCP, names)

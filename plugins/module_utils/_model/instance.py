@@ -152,6 +152,12 @@ class Network:
             subnet.dhcp and subnet.version == 4 for subnet in self.subnets
         )
 
+    @property
+    def gives_addresses(self) -> bool:
+        """Return whether a guest gets an address: by a lease of IPv4, or by what a router advertises of IPv6."""
+        versions = {subnet.version for subnet in self.subnets}
+        return self.leases_ipv4 or (6 in versions and bool(self.routers))
+
     def macs_serving(self, owner: str) -> list[str]:
         """Return the MAC addresses of the ports by which a service is on the network."""
         return [

@@ -468,8 +468,7 @@ class Record:
     def has_silent_guest(self) -> bool:
         """Return whether an operation has ended well, and the guest has not answered since."""
         failed = self.failed_stage
-        error = failed.error if failed else None
-        return error is not None and error.kind == NO_ANSWER
+        return failed is not None and failed.error_kind == NO_ANSWER
 
     @property
     def as_second_guest(self) -> Record:

@@ -24,7 +24,7 @@ ARROW = "-> "
 SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
-# A suspect of less probability is not shown, unless it is the likeliest: this is printed as 10 %.
+# A suspect of less probability, which is printed as 10 %, is not shown, unless nobody is named and it is the likeliest.
 UNLIKELY = 0.095
 
 

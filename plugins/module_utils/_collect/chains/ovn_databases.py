@@ -36,6 +36,10 @@ RULE_ID = "neutron:security_group_rule_id"
 OF_NEUTRON = "neutron:"
 # A guest gets its lease and its metadata in time through this, and through a rule that limits nothing.
 WIDE_KBIT_S = 1000
+# What ovn-controller answers to a new guest, by the names of protocols in Copp
+NEEDED = frozenset(
+    ("arp", "dhcpv4-opts", "dhcpv6-opts", "nd-na", "nd-ra-opts")
+)
 DROPPING = ("drop", "reject")
 GATEWAY = "enable-chassis-as-gw"
 # How long a change may take from one database to the other
@@ -314,7 +318,7 @@ def holders_of(host: Host, acl: str) -> list[str]:
 
 
 def foreign_limits(host: Host) -> tuple[Limit, ...]:
-    """Return the narrow limits on packets of logical networks that Neutron has not set. It sets no meters."""
+    """Return the narrow limits on packets of logical networks that Neutron has not set. It protects no answers."""
     found: list[Limit] = []
     for limit in table(host, NORTHBOUND, QosRow, "list", "QoS"):
         rate = limit.bandwidth.get("rate", WIDE_KBIT_S)
@@ -323,9 +327,9 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
             text = f"{limit.direction} {limit.match}: {rate} kbit/s"
             found += held_limits(host, "qos_rules", limit.uuid, text)
     for protection in table(host, NORTHBOUND, ProtectionRow, "list", "Copp"):
-        meters = map(" by meter ".join, protection.meters.items())
-        text = ", ".join(meters)
-        found += held_limits(host, "copp", protection.uuid, text)
+        for protocol in NEEDED.intersection(protection.meters):
+            text = f"{protocol} by meter {protection.meters[protocol]}"
+            found += held_limits(host, "copp", protection.uuid, text)
     return tuple(found)
 
 

@@ -736,7 +736,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
         f"port {reason.subject} is set down",
     ),
     Shortage.NO_DHCP: lambda reason, _explanation, _hosts: (
-        f"network {reason.subject} has no subnet of IPv4 with DHCP, and the guest asked for such an address",
+        f"network {reason.subject} has no subnet of IPv4 with DHCP, and no router that advertises IPv6",
         f"network {reason.subject} has no subnet of IPv4 with DHCP",
     ),
     Shortage.BACKENDS_DISABLED: backends_disabled,

@@ -160,8 +160,9 @@ def without_tunnel(record: Json) -> None:
     switch(record)["interfaces"].remove(tunnels[0])
 
 
-def limited(network: str) -> Callable[[Json], None]:
-    return lambda record: databases(record)["limits"].append({"holder": network, "text": "to-lport ip4: 1 kbit/s"})
+def limited(network: str, match: str = "ip4") -> Callable[[Json], None]:
+    text = f"to-lport {match}: 1 kbit/s"
+    return lambda record: databases(record)["limits"].append({"holder": network, "text": text})
 
 
 NO_SOCKET = "database connection failed (No such file or directory)"
@@ -325,8 +326,10 @@ def test_an_interface_that_libvirt_has_taken_away_with_the_domain_breaks_nothing
     assert found["ovn_plugged"] is LinkState.NOT_APPLICABLE
 
 
-def test_a_limit_on_another_network_holds_nothing_back() -> None:
+def test_a_limit_on_another_network_or_port_holds_nothing_back() -> None:
     assert chains_of(limited("neutron-of-somebody"))["ovn_port"].broken is None
+    of_other = limited(f"neutron-{NETWORK}", 'outport == "1d"')
+    assert chains_of(of_other)["ovn_port"].broken is None
 
 
 def test_each_link_of_the_chain_is_broken_by_a_test():

@@ -339,13 +339,21 @@ def test_a_guest_that_asks_for_an_address_which_nobody_leases_accuses_no_compone
     network["id"] = "n"
     given = {"message": "the guest asked for a lease and got none", "name": "metadata", "kind": "no_lease"}
     assert "has no subnet" not in (verdict_of(**given, instance=instance)["headline"] or "")
-    network["subnets"] = [{**network["subnets"][0], "version": version, "dhcp": dhcp}]
+    network.update(subnets=[{**network["subnets"][0], "version": version, "dhcp": dhcp}], routers=[])
     verdict = verdict_of(**given, instance=instance)
     assert verdict["headline"] == (
-        "The guest is cut off: network n has no subnet of IPv4 with DHCP, and the guest asked for such an address"
+        "The guest is cut off: network n has no subnet of IPv4 with DHCP, and no router that advertises IPv6"
     )
     assert verdict["next"] == "openstack subnet list --long"
     assert without_component(verdict)
+
+
+def test_where_a_router_advertises_ipv6_a_guest_without_an_address_may_show_a_fault():
+    instance = json.loads((RECORDED / "chains/ovn.json").read_text())["instance"]
+    network = instance["networks"][0]
+    network.update(subnets=[{**network["subnets"][0], "version": 6}], routers=["r"])
+    given = {"message": "the guest asked for a lease and got none", "name": "metadata", "kind": "no_lease"}
+    assert "has no subnet" not in (verdict_of(**given, instance=instance)["headline"] or "")
 
 
 def test_rule_of_somebody_else_that_drops_a_request_is_a_fault():
