@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 
 from .._model.chain import LinkState
 from .._model.facts import DhcpOptions, SwitchInterface
-from .._model.instance import LOCALPORT
-from .._model.stores import Bridge, Chassis, Interface, Switch
+from .._model.instance import LOCALPORT, Port
+from .._model.stores import Bridge, Chassis, Interface, Limit, Switch
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
@@ -401,11 +402,16 @@ def unlimited(cloud: Cloud) -> Found:
     """Look for a limit on the port's network that Neutron did not set."""
     limits = given(given(cloud.databases).limits)
     port = given(cloud.port)
-    holder = f"neutron-{port.network}"
-    texts = [limit.text for limit in limits if limit.holder == holder]
-    # A rule may be about one port alone.
-    own = [text for text in texts if "port ==" not in text or port.id in text]
-    return holds_if(not own, "; ".join(own))
+    own = filter(partial(is_about, port), limits)
+    found = "; ".join(limit.text for limit in own)
+    return holds_if(not found, found)
+
+
+def is_about(port: Port, limit: Limit) -> bool:
+    """Return whether a limit is on the network of a port, and not on one other port there."""
+    is_of_all = "port ==" not in limit.text
+    is_there = limit.holder == f"neutron-{port.network}"
+    return is_there and (is_of_all or port.id in limit.text)
 
 
 def southbound_port(cloud: Cloud) -> Found:

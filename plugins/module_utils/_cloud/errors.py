@@ -249,11 +249,7 @@ def failure_of_cloud(exc: BaseException, doing: str) -> Failure:
         message += f" (request {request})"
     kind = kind_of(exc, own_message)
     return StageError(
-        kind,
-        message,
-        answer=own_message,
-        status=status,
-        request_id=request,
+        kind, message, answer=own_message, status=status, request_id=request
     ).failure
 
 

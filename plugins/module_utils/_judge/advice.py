@@ -102,7 +102,7 @@ def advice_for(
 ) -> Advice | None:
     """Return the next thing to do. restart: one that is over; suspects: the causes, if none is named."""
     advice = next_thing(cause, restart, suspects, case)
-    return advice and for_reader(advice, case.record)
+    return for_reader(advice, case.record)
 
 
 def advice_for_check(host: Host, record: Record) -> Advice | None:
@@ -112,11 +112,13 @@ def advice_for_check(host: Host, record: Record) -> Advice | None:
     ]
     where = None if host.host == CONTROL_NODE else host.host
     advice = command(failed[0].command, where) if failed else None
-    return advice and for_reader(advice, record)
+    return for_reader(advice, record)
 
 
-def for_reader(advice: Advice, record: Record) -> Advice:
+def for_reader(advice: Advice | None, record: Record) -> Advice | None:
     """Return the advice as it is run where its programs are, and at any time after the run."""
+    if advice is None:
+        return None
     since = f"--since '{minute_of(record.started - WEIGHTS.logs_before_s)}'"
     timed = with_commands(
         advice, lambda text, _host: text.replace(LATELY, since)
@@ -190,7 +192,7 @@ def next_thing(
 def advice_for_suspect(suspect: Cause, case: Case) -> Advice | None:
     """Return what shows whether it is this suspect."""
     advice = shown_of(suspect, case)
-    return advice and for_reader(advice, case.record)
+    return for_reader(advice, case.record)
 
 
 def shown_of(suspect: Cause, case: Case) -> Advice | None:

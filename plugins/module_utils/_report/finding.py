@@ -24,7 +24,7 @@ ARROW = "-> "
 SHORTEST_PATH = 2
 # As many other suspects, and as many lines of evidence, are shown.
 OTHERS = 3
-# A suspect of less probability, which is printed as 10 %, is not shown, unless nobody is named and it is the likeliest.
+# A suspect below this, which is printed as 10 %, is not shown, unless no component is named and it is the likeliest.
 UNLIKELY = 0.095
 
 
@@ -154,7 +154,7 @@ def others_in_words(verdict: Verdict) -> list[str]:
     """Return the likeliest other suspects, each with what speaks for it most."""
     shown = verdict.alternatives[:OTHERS]
     likely = list(filter(is_likely, shown))
-    # Where nobody is named, one suspect is better than none.
+    # Without a named component, one suspect is better than none.
     first = () if verdict.component else shown[:1]
     return list(map(with_reason, likely or first))
 

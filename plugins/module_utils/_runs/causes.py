@@ -87,6 +87,4 @@ def how_of(record: Record) -> str | None:
     if connection and connection.how:
         return connection.how
     failed = record.failed_stage
-    if failed is None or failed.error is None:
-        return None
-    return failed.error.kind
+    return failed.error_kind if failed else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..._model.instance import DescribedInstance
@@ -264,17 +265,9 @@ def physical_networks(host: Host) -> tuple[LogicalNetwork, ...]:
         "type=localnet",
     ):
         physical = port.options.get("network_name", "")
-        switches = table(
-            host,
-            NORTHBOUND,
-            NamedRow,
-            "find",
-            "Logical_Switch",
-            f"ports{{>=}}{port.uuid}",
-        )
         found += [
-            LogicalNetwork(switch.name.replace("neutron-", "", 1), physical)
-            for switch in switches
+            LogicalNetwork(name.replace("neutron-", "", 1), physical)
+            for name in holding(host, "Logical_Switch", "ports", port.uuid)
         ]
     return tuple(found)
 
@@ -303,18 +296,15 @@ def foreign_acls(host: Host) -> tuple[Acl, ...]:
 
 def holders_of(host: Host, acl: str) -> list[str]:
     """Return the names of the groups and networks that have a rule."""
-    groups = table(
-        host, NORTHBOUND, NamedRow, "find", "Port_Group", f"acls{{>=}}{acl}"
-    )
-    switches = table(
-        host,
-        NORTHBOUND,
-        NamedRow,
-        "find",
-        "Logical_Switch",
-        f"acls{{>=}}{acl}",
-    )
-    return [row.name for row in (*groups, *switches)]
+    groups = holding(host, "Port_Group", "acls", acl)
+    return groups + holding(host, "Logical_Switch", "acls", acl)
+
+
+def holding(host: Host, kind: str, column: str, uuid: str) -> list[str]:
+    """Return the names of the rows of a table that refer to another row in a column."""
+    condition = f"{column}{{>=}}{uuid}"
+    rows = table(host, NORTHBOUND, NamedRow, "find", kind, condition)
+    return [row.name for row in rows]
 
 
 def foreign_limits(host: Host) -> tuple[Limit, ...]:
@@ -327,7 +317,7 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
             text = f"{limit.direction} {limit.match}: {rate} kbit/s"
             found += held_limits(host, "qos_rules", limit.uuid, text)
     for protection in table(host, NORTHBOUND, ProtectionRow, "list", "Copp"):
-        for protocol in NEEDED.intersection(protection.meters):
+        for protocol in sorted(NEEDED.intersection(protection.meters)):
             text = f"{protocol} by meter {protection.meters[protocol]}"
             found += held_limits(host, "copp", protection.uuid, text)
     return tuple(found)
@@ -335,12 +325,5 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
 
 def held_limits(host: Host, column: str, uuid: str, text: str) -> list[Limit]:
     """Return a limit once for each logical network that has it in a column."""
-    switches = table(
-        host,
-        NORTHBOUND,
-        NamedRow,
-        "find",
-        "Logical_Switch",
-        f"{column}{{>=}}{uuid}",
-    )
-    return [Limit(switch.name, text) for switch in switches]
+    names = holding(host, "Logical_Switch", column, uuid)
+    return list(map(partial(Limit, text=text), names))

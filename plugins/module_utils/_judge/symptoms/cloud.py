@@ -72,12 +72,7 @@ def is_end_of_stage(case: Case, call: Call) -> bool:
 
 def is_at_limit(case: Case, call: Call) -> bool:
     """Return whether a request is too large for a service, and not its content for a quota."""
-    error = case.stage.error
-    return (
-        call.status in TOO_LARGE
-        and error is not None
-        and error.kind == "service"
-    )
+    return call.status in TOO_LARGE and case.stage.error_kind == "service"
 
 
 def is_cut_off(call: Call) -> bool:
