@@ -136,6 +136,7 @@ def tunneled(lab):
     assert lab.admin.network.delete(f"/networks/{network}").status_code == NO_CONTENT
 
 
+@pytest.mark.soak
 @pytest.mark.usefixtures("tunneled")
 def test_two_guests_reach_each_other_in_tunnels(runs):
     outcome = run_of_two(runs, cloud="lab-admin", network=TUNNELED)
