@@ -23,7 +23,10 @@ V = TypeVar("V", bound=Hashable)
 
 @dataclass(frozen=True)
 class Found:
-    """What a check found. owner, host, command: where they are others than those of the definition."""
+    """What a check found. owner, host, command: where they are others than those of the definition.
+
+    mend: what puts it right, where one command does.
+    """
 
     state: LinkState
     found: str | None = None
@@ -33,6 +36,7 @@ class Found:
     host: str | None = None
     reason: str | None = None
     command: str | None = None
+    mend: str | None = None
 
 
 HOLDS = Found(LinkState.HOLDS)
@@ -158,6 +162,7 @@ def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
         ),
         reason=found.reason,
         carrier=definition.carrier(cloud) if is_broken else None,
+        mend=found.mend if is_broken else None,
     )
 
 

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 
@@ -129,7 +131,9 @@ def host_remote(cloud: Cloud) -> Found:
     )
     if own is None:
         return broken("not set", in_words(expected))
-    return holds_if(own == given(expected), in_words(own), in_words(expected))
+    usual = in_words(given(expected))
+    found = holds_if(own == expected, in_words(own), usual)
+    return replace(found, mend=f"{SET}:ovn-remote={usual}")
 
 
 def in_words(addresses: frozenset[str] | None) -> str | None:
@@ -186,7 +190,9 @@ def chassis_protocol(cloud: Cloud) -> Found:
     expected = given(
         common(kinds_of(other) for other in cloud.others(chassis))
     )
-    return holds_if(bool(own & expected), in_words(own), in_words(expected))
+    usual = in_words(expected)
+    found = holds_if(bool(own & expected), in_words(own), usual)
+    return replace(found, mend=f"{SET}:ovn-encap-type={usual}")
 
 
 def kinds_of(chassis: Chassis) -> frozenset[str]:
@@ -392,19 +398,26 @@ def foreign_acls(cloud: Cloud) -> Found:
     acl = next((acl for acl in acls if acl.holder in holders), None)
     if acl is None:
         return HOLDS
-    return broken(
+    found = broken(
         f"{acl.action} {acl.direction} {acl.priority} {acl.match}",
         subject=acl.holder,
     )
+    match = shlex.quote(acl.match)
+    removal = f"acl-del {acl.holder} {acl.direction} {acl.priority} {match}"
+    return replace(found, mend=f"ovn-nbctl {removal}")
 
 
 def unlimited(cloud: Cloud) -> Found:
     """Look for a limit on the port's network that Neutron did not set."""
     limits = given(given(cloud.databases).limits)
     port = given(cloud.port)
-    own = filter(partial(is_about, port), limits)
-    found = "; ".join(limit.text for limit in own)
-    return holds_if(not found, found)
+    own = list(filter(partial(is_about, port), limits))
+    if not own:
+        return HOLDS
+    return replace(
+        broken("; ".join(limit.text for limit in own)),
+        mend="; ".join(f"ovn-nbctl {limit.removal}" for limit in own),
+    )
 
 
 def is_about(port: Port, limit: Limit) -> bool:
@@ -454,6 +467,14 @@ def up(cloud: Cloud) -> Found:
     return holds_if(given(cloud.logical_port).up)
 
 
+def noticed(cloud: Cloud) -> Found:
+    """Check whether Neutron has heard from OVN that the port is up, which it tells Nova."""
+    port = given(cloud.port)
+    applies_if(given(cloud.logical_port).up)
+    applies_if(not port.disabled)
+    return holds_if(port.status == PORT_UP, port.status, PORT_UP)
+
+
 def connected(cloud: Cloud) -> Found:
     """Check whether the port's bridge is connected with that of its physical network, as it is for ports in use."""
     applies_if(given(cloud.interface(cloud.host)).by_ovn)
@@ -492,7 +513,10 @@ def tunnels(cloud: Cloud) -> Found:
 
 
 NBCTL, SBCTL = "ovn-nbctl --no-leader-only", "ovn-sbctl --no-leader-only"
+# The status of a port that Neutron takes to be up
+PORT_UP = "ACTIVE"
 SETTINGS = "ovs-vsctl get open . external-ids"
+SET = "ovs-vsctl set open . external-ids"
 # A trace has a command of its own; these show where its packet went where that is not known.
 FLOWS = "ovs-ofctl dump-flows br-int"
 LOGICAL_FLOWS = "ovn-sbctl --no-leader-only lflow-list neutron-{network}"
@@ -703,6 +727,13 @@ CHAIN = ChainDefinition(
             up,
             controller,
             f"{NBCTL} list Logical_Switch_Port {{port}}",
+        ),
+        LinkDefinition(
+            "ovn_noticed",
+            "neutron-server",
+            noticed,
+            controller,
+            "openstack port show {port}",
         ),
         LinkDefinition(
             "ovn_tunnels", "ovn-controller", tunnels, here, "ovs-vsctl show"

@@ -37,7 +37,10 @@ PROJECTS = (
                     UsualError("netdev_linux", None, 0.5),
                     UsualError("dpif_netdev", None, 0.5),
                 ),
-                commands=Commands(state="ovs-vsctl show"),
+                commands=Commands(
+                    state="ovs-vsctl show",
+                    overview="ovs-vsctl show; ovs-vsctl get-manager; nc -v -z -w 3 127.0.0.1 6640",
+                ),
             ),
         ),
     ),

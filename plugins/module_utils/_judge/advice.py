@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -261,7 +261,7 @@ def by_way(symptom: Symptom, case: Case) -> Advice:
 def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
     shown = command(link.command, link.reader)
-    if shown and is_about_removed(shown, case):
+    if shown and case.is_about_removed(shown.command or ""):
         return with_kept(shown, cause, case)
     if cause.host in (None, link.reader):
         return shown
@@ -273,11 +273,6 @@ def followed(advice: Advice | None, last: Advice | None) -> Advice | None:
     if advice is None:
         return last
     return replace(advice, then=followed(advice.then, last))
-
-
-def is_about_removed(shown: Advice, case: Case) -> bool:
-    """Return whether a command needs something that the run has removed."""
-    return any(name in (shown.command or "") for name in case.removed)
 
 
 def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice:
@@ -303,11 +298,18 @@ def with_changed_file(
     change = recent_change(cause, case.weights)
     if advice is None or change is None or not change.path:
         return advice
-    shown = content_of(change.path)
-    if change.host == advice.host:
-        return replace(advice, command=f"{advice.command}; {shown}")
-    last = Advice(Reason.SHOW_STATE, shown, change.host, then=advice.then)
-    return replace(advice, then=last)
+    folder = change.path.rpartition("/")[0]
+    if any(folder in text.split() for text in commands_in(advice)):
+        # The lines that matter are shown already.
+        return advice
+    return followed(advice, command(content_of(change.path), change.host))
+
+
+def commands_in(advice: Advice | None) -> Iterator[str]:
+    """Yield the commands of an advice, one behind the other."""
+    while advice is not None:
+        yield str(advice.command)
+        advice = advice.then
 
 
 def content_of(path: str) -> str:
@@ -339,7 +341,7 @@ def of_guest(case: Case) -> Advice | None:
     if instance is None:
         return Advice(Reason.KEEP)
     console = Advice(Reason.SHOW_STATE, CONSOLE.format(instance.server.id))
-    if is_about_removed(console, case):
+    if case.is_about_removed(console.command or ""):
         console = Advice(Reason.KEEP, then=console)
     return followed(command("; ".join(images_of(case))), console)
 

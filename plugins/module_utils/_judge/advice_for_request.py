@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 
-from .._model.finding import Advice
+from .._model.finding import Advice, Condition, Repair
 from .._model.shortage import Explanation, Reason, Shortage, Sought
 from .case import Case
 from .leads import NEUTRON_SERVER, command, folders_of
@@ -93,7 +93,8 @@ def advice_for_request(
     shown = command(
         command_by_shortage(reason, explanation), place_of(reason, case)
     )
-    return by_options(reason, case, shown) or shown
+    advice = by_options(reason, case, shown) or shown
+    return advice and replace(advice, repair=repair_for(explanation, reason))
 
 
 def by_options(
@@ -192,6 +193,57 @@ def candidates_command(_reason: Reason, explanation: Explanation) -> str:
             *options,
         ]
     )
+
+
+# What makes room for a request, or lifts a ban that may be a mistake
+REPAIRS = {
+    Shortage.DISABLED: (
+        Condition.NOT_INTENDED,
+        "openstack compute service set --enable {host} nova-compute",
+    ),
+    Shortage.FORCED_DOWN: (
+        Condition.NOT_INTENDED,
+        "openstack compute service set --up {host} nova-compute",
+    ),
+    Shortage.NETWORK_DISABLED: (
+        Condition.NOT_INTENDED,
+        "openstack network set --enable {subject}",
+    ),
+    Shortage.PORT_DISABLED: (
+        Condition.NOT_INTENDED,
+        "openstack port set --enable {subject}",
+    ),
+    Shortage.QUOTA: (
+        Condition.NEEDED,
+        "openstack quota set --{option} <limit> <project>",
+    ),
+}
+# Where the client calls a quota otherwise than the API
+OPTION_OF_QUOTA = {
+    "network": "networks",
+    "subnet": "subnets",
+    "port": "ports",
+    "router": "routers",
+    "floatingip": "floating-ips",
+    "security_group": "secgroups",
+    "security_group_rule": "secgroup-rules",
+}
+
+
+def repair_for(explanation: Explanation, reason: Reason) -> Repair | None:
+    """Return the command that makes a request possible, where that is one command."""
+    if reason.code not in REPAIRS:
+        return None
+    condition, text = REPAIRS[reason.code]
+    hosts = {host.first: host.host for host in explanation.hosts}
+    subject = str(reason.subject)
+    names = {
+        "host": hosts.get(reason, reason.host),
+        "subject": subject,
+        "option": OPTION_OF_QUOTA.get(subject, subject.replace("_", "-")),
+    }
+    quoted = {name: shlex.quote(str(word)) for name, word in names.items()}
+    return Repair(condition, text.format_map(quoted))
 
 
 # What shows it by more than its name

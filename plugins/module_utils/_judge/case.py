@@ -80,6 +80,10 @@ class Case:
             ids.update((port.id, port.mac))
         return frozenset(ids)
 
+    def is_about_removed(self, command: str) -> bool:
+        """Return whether a command needs something that the run has removed."""
+        return any(name in command for name in self.removed)
+
     @cached_property
     def instance_host(self) -> str | None:
         """Return the host of the instance, which may still be on its way there."""

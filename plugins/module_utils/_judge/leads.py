@@ -118,6 +118,11 @@ LEADS = (
         of_api="openstack image show {image}",
     ),
     Lead(
+        re.compile("SignatureVerificationError|Signature verification"),
+        "grep -rnsE '^ *(verify_glance_signatures|enable_certificate_validation)' {configuration}",
+        of_api="openstack image list --long",
+    ),
+    Lead(
         re.compile("PortBindingFailed|binding_failed"),
         of_api="openstack network agent list",
         server=NEUTRON_SERVER,

@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a service reads its settings again, once what is wrong in them is put right."""
+"""The command that puts right what is wrong, as far as it is known: of a service, of a row, or of a setting."""
 
 from __future__ import annotations
 
 import re
 
-from .._model.finding import Cause, Repair
+from .._model.finding import Cause, Condition, Repair
+from .._model.how import How
 from .._model.service import Service
 from .._model.symptom import Code, Kind, Symptom
 from .case import Case
@@ -19,13 +20,40 @@ UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 
 
 def repair_of(cause: Cause, case: Case) -> Repair | None:
+    """Return what puts right what says most about a cause; else how its service reads settings again."""
+    shown = by_weight(cause)
+    if not shown:
+        return None
+    by_mistake = by_link(shown[0], case), by_start(shown[0], cause, case)
+    return next(filter(None, by_mistake), by_settings(cause, case))
+
+
+def by_link(symptom: Symptom, case: Case) -> Repair | None:
+    """Return what mends a broken link, unless the run has removed what that is about."""
+    link = symptom.link
+    if link is None or link.mend is None or case.is_about_removed(link.mend):
+        return None
+    return Repair(Condition.NOT_INTENDED, link.mend, link.host)
+
+
+def by_start(symptom: Symptom, cause: Cause, case: Case) -> Repair | None:
+    """Return the command that starts the unit of a cause which somebody has stopped."""
+    if symptom.how is not How.STOPPED:
+        return None
+    for host, service in units_of(cause, case)[:1]:
+        return Repair(Condition.NOT_INTENDED, restart_of(service), host)
+    return None
+
+
+def by_settings(cause: Cause, case: Case) -> Repair | None:
     """Return how the service of a cause reads a file again whose settings speak for the cause."""
     services = dict(reversed(units_of(cause, case)))
     for symptom in suspected_settings(cause, case):
-        host, path = symptom.host or "", symptom.path or ""
+        host, path = str(symptom.host), str(symptom.path)
         service = services.get(host)
         if service is not None:
-            return Repair(host, path, restart_of(service, path))
+            restart = restart_of(service, path)
+            return Repair(Condition.FILE_IS_RIGHT, restart, host, path)
     return None
 
 
@@ -45,7 +73,7 @@ def units_of(cause: Cause, case: Case) -> list[tuple[str, Service]]:
 def suspected_settings(cause: Cause, case: Case) -> list[Symptom]:
     """Return what is known of settings in files that may be why a component fails."""
     shown = by_weight(cause)
-    if not shown or shown[0].how in DELIBERATE:
+    if shown[0].how in DELIBERATE:
         return []
     # A difference may be harmless, unless it is all that speaks for the cause.
     told = shown[:1] if shown[0].kind in SETTINGS else []
@@ -69,8 +97,8 @@ def is_suspected(symptom: Symptom, case: Case) -> bool:
     return symptom.code is Code.OPTION_OF_PEER
 
 
-def restart_of(service: Service, path: str) -> str:
-    """Return the command by which a service reads a file again."""
+def restart_of(service: Service, path: str = "") -> str:
+    """Return the command that starts a service again. path: of the file that it has to read."""
     if service.container:
         return f"{service.engine} restart {service.container}"
     restart = f"systemctl restart {service.unit}"

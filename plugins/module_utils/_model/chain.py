@@ -31,8 +31,9 @@ class Link:
 
     code: what must hold; _report/messages/links.py has its sentences. owner: the component that has to make it hold.
     host: where that is. expected, found: the values, where they differ. subject: the thing that it is about.
-    command: what shows it by hand, and reader the host to run it on. reason: why it could not be read. carrier: the
-    component on the way to the owner, which may as well be why a request does not reach it.
+    command: what shows it by hand, and reader the host to run it on. mend: what puts it right, on its own host.
+    reason: why it could not be read. carrier: the component on the way to the owner, which may as well be why a
+    request does not reach it.
     """
 
     code: str
@@ -46,6 +47,7 @@ class Link:
     reader: Optional[str] = omitted()
     reason: Optional[str] = omitted()
     carrier: Optional[str] = omitted()
+    mend: Optional[str] = omitted()
 
     @property
     def place(self) -> tuple[str, Optional[str]]:

@@ -90,13 +90,25 @@ class Reason(Word):
     LOOK_AT_SLOWEST = "look_at_slowest"
 
 
+class Condition(Word):
+    """On what condition a command is a repair."""
+
+    FILE_IS_RIGHT = "file_is_right"
+    NOT_INTENDED = "not_intended"
+    NEEDED = "needed"
+
+
 @dataclass(frozen=True)
 class Repair:
-    """What makes a service read its settings again, once a file on its host is right: the file, and the command."""
+    """A command that puts right what is wrong, on a condition. path: the file that has to be right before.
 
-    host: str
-    path: str
+    host: where to run it; None for a client of the API.
+    """
+
+    condition: Condition
     command: str
+    host: Optional[str] = None
+    path: Optional[str] = None
 
 
 @dataclass(frozen=True)

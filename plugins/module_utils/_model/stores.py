@@ -191,10 +191,14 @@ class Trace:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on the packets of a logical network. text: what is limited, and to how much or by which meter."""
+    """A limit on the packets of a logical network. text: what is limited, and to how much or by which meter.
+
+    removal: the command of ovn-nbctl that removes it.
+    """
 
     holder: str
     text: str
+    removal: str
 
 
 @dataclass(frozen=True)

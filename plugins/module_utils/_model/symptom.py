@@ -88,6 +88,7 @@ class Code(Word):
     GUEST_WITHOUT_IPV6 = "guest_without_ipv6"
     GUEST_NAME_UNRESOLVED = "guest_name_unresolved"
     SERVICE_NOT_REPORTING = "service_not_reporting"
+    SERVICE_AHEAD = "service_ahead"
     SERVICE_DISABLED = "service_disabled"
     API_ERROR = "api_error"
     API_SILENT = "api_silent"
@@ -150,6 +151,7 @@ KINDS = {
     Code.GUEST_WITHOUT_IPV6: Kind.FAILED_AT,
     Code.GUEST_NAME_UNRESOLVED: Kind.FAILED_AT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
+    Code.SERVICE_AHEAD: Kind.REPORT,
     Code.SERVICE_DISABLED: Kind.DISABLED,
     Code.API_ERROR: Kind.ANSWER,
     Code.API_SILENT: Kind.ANSWER,

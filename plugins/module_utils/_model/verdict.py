@@ -110,7 +110,7 @@ class Verdict:
     dependencies: each dependency on the cause that its symptoms show: source, target, and how it failed.
     path: the hops from the cause to the failed stage: source, target, and the evidence of each.
     next: the command to run next, and where.
-    then: what to do once the settings that it shows are right.
+    then: what to do to put it right, and on what condition.
     alternatives: other possible causes, the likeliest first, each with its own evidence and what to do next.
     """
 

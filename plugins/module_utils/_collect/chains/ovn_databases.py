@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from ..._model.instance import DescribedInstance
@@ -325,5 +324,7 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
 
 def held_limits(host: Host, column: str, uuid: str, text: str) -> list[Limit]:
     """Return a limit once for each logical network that has it in a column."""
-    names = holding(host, "Logical_Switch", column, uuid)
-    return list(map(partial(Limit, text=text), names))
+    return [
+        Limit(name, text, f"remove Logical_Switch {name} {column} {uuid}")
+        for name in holding(host, "Logical_Switch", column, uuid)
+    ]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from http import HTTPStatus
 
 from ..._collect.logs.error_text import how_of, mentioned_in
@@ -187,25 +188,40 @@ def agents(case: Case) -> list[Symptom]:
         if agent.component == COMPUTE and agent.host in unneeded:
             continue
         if agent.state == DOWN:
+            found = not_reporting(agent, host, case)
             share = (
                 1.0 if host in examined else case.weights.not_reporting_unseen
             )
-            code = Code.SERVICE_NOT_REPORTING
-            last_report = last_report_of(agent)
-            since = time_of(last_report)
-            symptoms.append(
-                Symptom(
-                    code,
-                    agent.component,
-                    host=host,
-                    share=share,
-                    last_report=last_report,
-                    since=since,
-                )
-            )
+            symptoms.append(replace(found, share=share))
         elif not agent.enabled:
             symptoms += disabled(agent, host)
     return symptoms
+
+
+def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
+    """Return that a service does not report; one whose last report is in the future has a wrong clock."""
+    last_report = last_report_of(agent)
+    since = time_of(last_report)
+    found = Symptom(
+        Code.SERVICE_NOT_REPORTING,
+        agent.component,
+        host=host,
+        last_report=last_report,
+        since=since,
+    )
+    finished = case.stage.finished
+    if since is None or finished is None:
+        return found
+    ahead_s = since - finished
+    if ahead_s < case.weights.clock_offset_s:
+        return found
+    return replace(
+        found,
+        code=Code.SERVICE_AHEAD,
+        how=How.ALARM,
+        since=None,
+        offset_s=ahead_s,
+    )
 
 
 def disabled(agent: Agent, host: str) -> list[Symptom]:

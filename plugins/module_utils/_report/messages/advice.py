@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..._model.finding import Advice, Reason
+from ..._model.finding import Advice, Condition, Reason, Repair
 
 TEXTS = {
     Reason.RUN_AGAIN: "run it again: the services have reconnected since",
@@ -25,6 +25,11 @@ TEXTS = {
     Reason.LOG_DEBUG: "let the services log with debug = true, and oslo.messaging at DEBUG",
     Reason.LOG_MESSAGING: "let the services log oslo.messaging at DEBUG, or record the queue (stackproof_firehose)",
 }
+CONDITIONS = {
+    Condition.FILE_IS_RIGHT: "after correcting {0}",
+    Condition.NOT_INTENDED: "if that is not intended",
+    Condition.NEEDED: "if the request is to be satisfied",
+}
 
 
 def advice(given: Advice | None, here: str | None = None) -> str | None:
@@ -42,14 +47,14 @@ def advice(given: Advice | None, here: str | None = None) -> str | None:
 
 
 def repair(given: Advice | None) -> str | None:
-    """Return what to do once a setting is right."""
+    """Return the command that puts right what is wrong, and on what condition it does."""
     if given is None or given.repair is None:
         return None
-    place = f"{given.repair.path} on {given.repair.host}"
-    return f"after correcting {place}: {given.repair.command}"
+    condition = CONDITIONS[given.repair.condition]
+    return f"{condition.format(given.repair.path)}, {in_place(given.repair)}"
 
 
-def in_place(given: Advice, here: str | None) -> str | None:
+def in_place(given: Advice | Repair, here: str | None = None) -> str | None:
     """Return a command with the host to run it on, if that is another one."""
     if given.host in (None, here):
         return given.command

@@ -35,6 +35,8 @@ INSIDE = re.compile(
     r"['\"]message['\"]: (?P<quote>['\"])(?P<answer>(?:(?!(?P=quote)).)+)(?P=quote)"
     r"|Stderr: u?(?P<mark>['\"])(?P<printed>(?!(?P=mark)).+?)(?:(?:\\[rn])*(?P=mark)\s*$|$)"
 )
+# What has ended, for a reason that its last words may name
+ENDED = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP, Code.DOMAIN_HALTED)
 # A connection that fails is said by its two ends.
 BY_ENDS = (How.REFUSED, How.UNREACHABLE, How.SILENT, How.BROKEN_OFF)
 
@@ -92,18 +94,24 @@ def quoting_forms(
 
     No other line is quoted than the verdict's.
     """
-    if (
-        quoted is None
-        or quoted.quote != main.quote
-        or main.kind not in (Kind.FAILED_AT, Kind.ERROR)
-        or main.how in BY_ENDS
-    ):
+    if quoted is None or not says_why(quoted, cause, main):
         return
-    said = said_in(main.quote or "")
+    said = said_in(str(quoted.quote))
     for length in QUOTE_LENGTHS:
         message = decisive(said, length)
         for lead in leads_in(cause, main) if message else ():
             yield f'{lead} "{message}"'
+
+
+def says_why(quoted: Symptom, cause: Cause, main: Symptom) -> bool:
+    """Return whether a line is the error of a headline, or the last words of what has ended."""
+    if main.code in ENDED:
+        return cause.shows(quoted) or quoted.peer == cause.component
+    is_error = quoted.quote == main.quote and main.kind in (
+        Kind.FAILED_AT,
+        Kind.ERROR,
+    )
+    return is_error and main.how not in BY_ENDS
 
 
 def leads_in(cause: Cause, main: Symptom) -> Iterator[str]:

@@ -208,6 +208,11 @@ LINKS = {
         "the port is up in the northbound database",
         "the port is installed on its host and not up in the northbound database",
     ),
+    "ovn_noticed": LinkText(
+        "Neutron has heard that it is up",
+        "has not heard that the port is up: its status is {found}, and OVN has it up",
+        "has not heard that the port is up",
+    ),
     "ovn_tunnels": LinkText(
         "there is a tunnel to each other host", "no tunnel to {found}"
     ),

@@ -412,6 +412,13 @@ def service_not_reporting(symptom: Symptom) -> Forms:
     )
 
 
+def service_ahead(symptom: Symptom) -> Forms:
+    # As minutes, by which a time zone is recognized
+    minutes = (symptom.offset_s or 0) / 60
+    text = f"reports to the cloud with a time that is {minutes:.0f} min ahead"
+    return f"{text}, so that it counts as dead", text
+
+
 def service_disabled(_symptom: Symptom) -> Forms:
     return ("disabled in its API",)
 
@@ -533,6 +540,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.GUEST_WITHOUT_IPV6: guest_without_ipv6,
     Code.GUEST_NAME_UNRESOLVED: guest_name_unresolved,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
+    Code.SERVICE_AHEAD: service_ahead,
     Code.SERVICE_DISABLED: service_disabled,
     Code.API_ERROR: api_error,
     Code.API_SILENT: api_silent,

@@ -162,7 +162,8 @@ def without_tunnel(record: Json) -> None:
 
 def limited(network: str, match: str = "ip4") -> Callable[[Json], None]:
     text = f"to-lport {match}: 1 kbit/s"
-    return lambda record: databases(record)["limits"].append({"holder": network, "text": text})
+    limit = {"holder": network, "text": text, "removal": f"remove Logical_Switch {network} qos_rules 1d"}
+    return lambda record: databases(record)["limits"].append(limit)
 
 
 NO_SOCKET = "database connection failed (No such file or directory)"
@@ -244,6 +245,11 @@ BREAKS = {
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
     "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
+    "ovn_noticed": (
+        lambda record: record["instance"]["ports"][0].update(status="DOWN"),
+        "neutron-server",
+        "controller1",
+    ),
     "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),
     "ovn_unlimited": (limited(f"neutron-{NETWORK}"), "ovn-nb-db", "controller1"),
 }
@@ -264,6 +270,29 @@ def test_a_wrong_store_breaks_its_link_and_names_owner_host_and_command(code):
     assert link is not None
     assert (link.code, link.owner, link.host) == (code, owner, where)
     assert link.command
+
+
+MENDS = {
+    "ovn_foreign_acls": "ovn-nbctl acl-del ",
+    "ovn_unlimited": f"ovn-nbctl remove Logical_Switch neutron-{NETWORK} qos_rules 1d",
+    "ovn_host_remote": "ovs-vsctl set open . external-ids:ovn-remote=tcp:",
+    "ovn_chassis_protocol": "ovs-vsctl set open . external-ids:ovn-encap-type=geneve",
+}
+
+
+def test_a_link_that_one_command_mends_has_that_command() -> None:
+    links = {code: chains_of(BREAKS[code][0])["ovn_port"].broken for code in BREAKS}
+    mends = {code: link.mend for code, link in links.items() if link and link.mend}
+    assert mends.keys() == MENDS.keys()
+    assert [code for code, mend in mends.items() if not mend.startswith(MENDS[code])] == []
+
+
+def test_a_port_that_its_user_has_set_down_may_be_down_in_neutron() -> None:
+    def disabled(record: Json) -> None:
+        record["instance"]["ports"][0].update(status="DOWN", disabled=True)
+
+    found = {link.code: link.state for link in chains_of(disabled)["ovn_port"].links}
+    assert found["ovn_noticed"] is LinkState.NOT_APPLICABLE
 
 
 def test_a_device_that_libvirt_has_not_made_yet_breaks_nothing() -> None:

@@ -18,6 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.how im
 from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import (
     Answer,
     Explanation,
+    HostReasons,
     Shortage,
     Sought,
 )
@@ -173,6 +174,26 @@ def test_a_filter_is_looked_up_where_its_options_are_or_the_aggregates():
     assert aggregates == "openstack aggregate list --long"
 
 
+@pytest.mark.parametrize(
+    ("code", "subject", "command"),
+    [
+        (Shortage.DISABLED, None, "openstack compute service set --enable c1 nova-compute"),
+        (Shortage.FORCED_DOWN, None, "openstack compute service set --up c1 nova-compute"),
+        (Shortage.NETWORK_DISABLED, "n 1", "openstack network set --enable 'n 1'"),
+        (Shortage.PORT_DISABLED, "p", "openstack port set --enable p"),
+        (Shortage.QUOTA, "floatingip", "openstack quota set --floating-ips <limit> <project>"),
+        (Shortage.QUOTA, "key_pairs", "openstack quota set --key-pairs <limit> <project>"),
+        (Shortage.NO_ROOM, "MEMORY_MB", None),
+    ],
+)
+def test_what_makes_room_for_a_request_is_said_with_its_names(code, subject, command):
+    reason = ShortageReason(code, subject, provider="3d")
+    hosts = (HostReasons("c0", (ShortageReason(Shortage.DOWN),)), HostReasons("c1", (reason,)))
+    explanation = Explanation(Sought.HOST, Answer.SHORT, reason=reason, hosts=hosts)
+    repair = advice_for_request.advice_for_request(explanation).repair
+    assert (repair and repair.command) == command
+
+
 TRACE = "ovn-trace neutron-1d 'inport == \"2d\"'"
 
 
@@ -201,6 +222,19 @@ def test_what_an_error_names_is_shown_before_a_broken_link():
     assert (
         in_words(advice.command_for(cause("ovn-controller", "c1", broken, by_other), case)) == "on c1: ovn-sbctl show"
     )
+
+
+def test_a_changed_file_is_shown_whole_only_where_its_options_are_not_shown_already():
+    changed = seen(Kind.CHANGE, "placement-api", "a", share=1.0, path="/etc/placement/placement.conf")
+    lost = "EndpointNotFound: internal endpoint for identity service in RegionTwo region not found"
+    said = seen(Kind.ERROR, "placement-api", "a", quote=lost)
+    case = case_of([as_json.host("a")])
+    whole = "grep --invert-match --extended-regexp '^(#|$)' /etc/placement/placement.conf"
+    shown = in_words(advice.command_for(cause("placement-api", "a", said, changed), case))
+    assert "'^(region_name|os_region_name|valid_interfaces)' /etc/placement " in shown
+    assert whole not in shown
+    other = replace(said, quote="RuntimeError: no address: Address already in use")
+    assert in_words(advice.command_for(cause("placement-api", "a", other, changed), case)).endswith(whole)
 
 
 def guest_of(uploaded=False, **run):

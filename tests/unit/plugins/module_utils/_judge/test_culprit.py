@@ -75,7 +75,7 @@ def test_who_broke_a_real_run_is_named(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_verdict_of_a_failure_is_as_the_schema_says(name):
     verdict = as_json.verdict_on(run_of(name))
-    assert set(verdict) == set(as_json.verdict("fail", None, "x"))
+    assert verdict.keys() - {"then"} == as_json.verdict("fail", None, "x").keys()
     assert problems(verdict) == []
     json.dumps(verdict)
 

@@ -74,7 +74,7 @@ def test_who_refuses_all_of_a_sudden_with_other_settings_is_named():
     record = failed("auth", "unauthorized", calls=[call("identity", "POST", "/v3/auth/tokens", 401)])
     verdict = as_json.verdict_on(with_changed("keystone", "/etc/keystone/keystone.conf", record))
     assert (verdict["component"], verdict["host"]) == ("keystone", "ctl")
-    assert verdict["then"].startswith("after correcting /etc/keystone/keystone.conf on ctl")
+    assert verdict["then"].startswith("after correcting /etc/keystone/keystone.conf, on ctl")
     # It refuses nobody.
     other = as_json.verdict_on(with_changed("glance-api", "/etc/glance/glance-api.conf", record))
     assert (other["component"], other["next"]) == (None, "openstack token issue")

@@ -5,11 +5,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.repair import repair_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Link, LinkState
+from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Condition, Repair
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import advice as words
 from cases_by_hand import case_of, cause, seen
@@ -47,9 +52,9 @@ def test_the_service_that_reads_a_changed_file_is_restarted(service, path, comma
         (DENIED, changed(share=0.1)),
         (DENIED, changed(path="Open vSwitch", setting="ovn-encap-ip")),
         (DENIED, seen(Kind.DIFFERENCE, "x", "a", path=FILE)),
-        (seen(Kind.STATE, "x", "a", how=How.STOPPED), changed()),
+        (seen(Kind.STATE, "x", "a", how=How.FROZEN), changed()),
     ],
-    ids=["no setting", "an old change", "no file", "a difference that may be harmless", "somebody stopped it"],
+    ids=["no setting", "an old change", "no file", "a difference that may be harmless", "somebody froze it"],
 )
 def test_nothing_is_restarted_for(symptoms):
     assert repair_of(cause("x", "a", *symptoms), case_of([host()])) is None
@@ -62,4 +67,29 @@ def test_an_option_is_shown_beside_that_of_a_host_of_the_same_kind(code):
     given = advice.command_for(cause("x", "a", odd), case_of(hosts))
     sed = "sed --quiet '/^\\[neutron\\]/,/^\\[/{/^region_name/p}' /etc/x/x.conf"
     assert words.advice(given) == f"on a: {sed}; on b: {sed}"
-    assert words.repair(given) == f"after correcting {FILE} on a: systemctl restart x.service"
+    assert words.repair(given) == f"after correcting {FILE}, on a: systemctl restart x.service"
+
+
+def test_what_somebody_has_stopped_is_started_whatever_was_changed() -> None:
+    stopped = seen(Kind.STATE, "x", "a", how=How.STOPPED, unit="x.service")
+    found = repair_of(cause("x", "a", stopped, changed()), case_of([host()]))
+    assert found == Repair(Condition.NOT_INTENDED, "systemctl restart x.service", "a")
+
+
+MEND = "ovn-nbctl acl-del neutron-1d to-lport 1 ip4"
+
+
+def broken_link(**fields: Any) -> Symptom:
+    link = Link("ovn_foreign_acls", LinkState.BROKEN, "x", "a", **fields)
+    return Symptom(Code.LINK_BROKEN, "x", host="a", link=link)
+
+
+def test_a_link_is_mended_where_its_owner_is() -> None:
+    given = advice.command_for(cause("x", "a", broken_link(mend=MEND)), case_of([host()]))
+    assert words.repair(given) == f"if that is not intended, on a: {MEND}"
+
+
+def test_what_the_run_has_removed_is_not_mended() -> None:
+    network = as_json.plain(Resource("network", "1d", "n", created=True))
+    case = case_of([host()], stages=[as_json.stage("network", "ok", resources=[network])], created=1)
+    assert repair_of(cause("x", "a", broken_link(mend=MEND)), case) is None

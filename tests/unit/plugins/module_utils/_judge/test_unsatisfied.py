@@ -443,7 +443,7 @@ def test_verdict_has_a_line_for_each_host_and_shows_it():
         "compute2 is disabled (maintenance)",
     ]
     names = [name for name, _text in report.parts(as_json.typed(record))]
-    assert names == ["stage error", "evidence", "evidence", "next"]
+    assert names == ["stage error", "evidence", "evidence", "next", "then"]
 
 
 @pytest.mark.parametrize("away", [{"state": "down"}, {"enabled": False}])

@@ -13,6 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.symptoms import sentence
 from cases_by_hand import agent, call, case_of, diagnosis, error, logged
 from cases_by_hand import stage as a_stage
 
@@ -183,6 +184,13 @@ def test_agents_have_the_inventorys_names_of_their_hosts(more, kinds):
 
 def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
     assert told(cloud.agents, agents=[agent(state="down")])[0].host == "n1"
+
+
+def test_a_service_whose_last_report_is_in_the_future_has_a_wrong_clock():
+    (symptom,) = told(cloud.agents, HOST, agents=[agent(state="down", last_report="2026-11-21 17:31:40")])
+    assert (symptom.kind, symptom.code, symptom.host) == (Kind.REPORT, Code.SERVICE_AHEAD, "h1")
+    # Five hours and a half after the stage has failed
+    assert sentence(symptom).startswith("nova-compute (h1): reports to the cloud with a time that is 330 min ahead")
 
 
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():

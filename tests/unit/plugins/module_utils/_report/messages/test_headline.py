@@ -13,7 +13,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Finding, Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
-from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.verdict import LONGEST_HEADLINE
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import headline as module
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import words
@@ -210,6 +210,20 @@ def test_no_other_line_is_quoted_than_that_of_the_verdict():
     other = replace(failed, quote="another")
     assert '"' not in module.headline(Finding(cause=cause("x", "h", failed), main=failed, quoted=other))
     assert '"' not in module.headline(Finding(cause=cause("x", "h", failed), main=failed))
+
+
+def of_ended(**fields):
+    """Return the headline about a unit that has ended, with a line that is quoted."""
+    ended = seen(Kind.STATE, "x", "h", how=How.FAILED)
+    said = Symptom(Code.LOGGED_ERROR, **{"component": "x", "host": "h", **fields})
+    return module.headline(Finding(cause=cause("x", "h", ended, said), main=ended, quoted=said))
+
+
+def test_what_has_ended_is_quoted_with_its_last_words():
+    said = "oslo_config.cfg.ConfigFilesNotFoundError: Failed to find some config files: /etc/x/x.conf"
+    assert of_ended(quote=said) == 'x (h): failed: "Failed to find some config files: /etc/x/x.conf"'
+    assert of_ended(quote=said, component="y") == "x (h): failed"
+    assert of_ended(quote=said, component="y", peer="x").endswith('x.conf"')
 
 
 # A change of configuration beside the harm that it did
