@@ -11,14 +11,14 @@ from devstack_under_test import HOST
 ON_HOSTS = {
     "files": (
         "find /etc/nova /etc/neutron /etc/cinder /etc/glance /etc/keystone /etc/placement /etc/ceph /etc/hosts"
-        " /etc/mysql /etc/libvirt/qemu.conf /etc/libvirt/libvirtd.conf /etc/libvirt/hooks /etc/sudoers.d"
+        " /etc/mysql /etc/rabbitmq /etc/libvirt/qemu.conf /etc/libvirt/libvirtd.conf /etc/libvirt/hooks /etc/sudoers.d"
         " /run/systemd/system /run/systemd/system.control /opt/catalogue -type f"
         " -not -path '*/fernet-keys/*' -exec sha256sum {} + 2>/dev/null | sort"
     ),
     "rights": (
         "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
         " /etc/glance/glance-api.conf /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu"
-        " /var/run/uwsgi/*.socket 2>/dev/null"
+        " /var/run/uwsgi/*.socket /opt/stack/data/nova/instances 2>/dev/null"
     ),
     "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
@@ -44,6 +44,7 @@ ON_HOSTS = {
     "kept": (
         "ls /root/kept-* /root/catalogue* /var/lib/neutron/*.kept /var/lib/nova/*.kept /run/openvswitch/*.kept"
         " /run/libvirt/*.kept /etc/*/*.conf.kept /usr/share/seabios/*.kept /usr/share/qemu/*.kept"
+        " /usr/lib/*/qemu/*.kept"
         " /etc/apache2/conf-enabled/catalogue.conf 2>/dev/null"
     ),
     "ceph": (
@@ -71,7 +72,12 @@ ON_CONTROLLER = {
         ' SELECT COUNT(*) FROM keystone.revocation_event WHERE issued_before > "2036-01-01";'
         ' SHOW COLUMNS FROM glance.images LIKE "os_hash%";'
         " SELECT COUNT(*) FROM neutron.reservations WHERE expiration > UTC_TIMESTAMP() + INTERVAL 1 DAY;"
-        " SELECT host FROM nova.compute_nodes WHERE deleted=0"
+        " SELECT @@GLOBAL.max_join_size, @@event_scheduler;"
+        " SELECT event_schema, event_name FROM information_schema.events;"
+        " SELECT COUNT(*) FROM keystone.assignment;"
+        " SELECT action, COUNT(*) FROM neutron.networkrbacs GROUP BY action;"
+        " SELECT host FROM nova.compute_nodes WHERE deleted=0;"
+        " SELECT COUNT(*) FROM cinder.quota_usages WHERE in_use >= 1000"
         "' 2>/dev/null"
     ),
     "queue": (
@@ -82,7 +88,8 @@ ON_CONTROLLER = {
     ),
     "northbound": (
         "test ! -S /var/run/ovn/ovnnb_db.sock ||"
-        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat copp meter qos; do"
+        " for table in nb_global acl dhcp_options load_balancer logical_switch logical_router nat copp meter qos"
+        " static_mac_binding; do"
         " ovn-nbctl --format=csv --columns=_uuid list $table 2>/dev/null; done;"
         " ovn-nbctl --columns=options find logical_switch_port type=localnet 2>/dev/null;"
         " ovn-nbctl --if-exists get nb_global . options:default_acl_drop 2>/dev/null;"

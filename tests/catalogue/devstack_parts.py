@@ -13,6 +13,7 @@ from devstack_faults import COMPUTE, CONDUCTOR, LIBVIRT, METADATA, MYSQL, OVN_AG
 from devstack_under_test import HOST
 from fifth_fresh import fifth_fresh_of
 from lab_under_test import DIRECTORY, HOSTS
+from seventh_fresh import seventh_fresh_of
 from sites import of_devstack
 from sixth_fresh import sixth_fresh_of
 from ways_to_break import commanded, few_connections, full_disk
@@ -73,5 +74,9 @@ CLOUD = Cloud(
     images={"image_file": str(DIRECTORY / "probe.raw")},
     wrong=wrong_of(SITE),
     # The halves before them are of the lab alone.
-    unseen={"fifth": tuple(fifth_fresh_of(SITE)), "sixth": tuple(sixth_fresh_of(SITE))},
+    unseen={
+        "fifth": tuple(fifth_fresh_of(SITE)),
+        "sixth": tuple(sixth_fresh_of(SITE)),
+        "seventh": tuple(seventh_fresh_of(SITE)),
+    },
 )

@@ -15,6 +15,7 @@ from fourth_fresh import fourth_fresh_of
 from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
 from second_fresh import second_fresh_of
+from seventh_fresh import seventh_fresh_of
 from sites import of_lab
 from sixth_fresh import sixth_fresh_of
 from third_fresh import third_fresh_of
@@ -150,5 +151,6 @@ CLOUD = Cloud(
         "fourth": tuple(fourth_fresh_of(SITE)),
         "fifth": tuple(fifth_fresh_of(SITE)),
         "sixth": tuple(sixth_fresh_of(SITE)),
+        "seventh": tuple(seventh_fresh_of(SITE)),
     },
 )
