@@ -129,10 +129,10 @@ def host_remote(cloud: Cloud) -> Found:
     expected = common(
         remote_of(cloud, host) for host in cloud.switches if host != cloud.host
     )
-    if own is None:
-        return broken("not set", in_words(expected))
+    if own is None and expected is None:
+        return broken("not set")
     usual = in_words(given(expected))
-    found = holds_if(own == expected, in_words(own), usual)
+    found = holds_if(own == expected, in_words(own) or "not set", usual)
     return replace(found, mend=f"{SET}:ovn-remote={usual}")
 
 
@@ -404,7 +404,7 @@ def foreign_acls(cloud: Cloud) -> Found:
     )
     match = shlex.quote(acl.match)
     removal = f"acl-del {acl.holder} {acl.direction} {acl.priority} {match}"
-    return replace(found, mend=f"ovn-nbctl {removal}")
+    return replace(found, mend=f"{NBCTL} {removal}")
 
 
 def unlimited(cloud: Cloud) -> Found:
@@ -416,7 +416,7 @@ def unlimited(cloud: Cloud) -> Found:
         return HOLDS
     return replace(
         broken("; ".join(limit.text for limit in own)),
-        mend="; ".join(f"ovn-nbctl {limit.removal}" for limit in own),
+        mend="; ".join(dict.fromkeys(limit.removal for limit in own)),
     )
 
 
@@ -472,7 +472,19 @@ def noticed(cloud: Cloud) -> Found:
     port = given(cloud.port)
     applies_if(given(cloud.logical_port).up)
     applies_if(not port.disabled)
+    # An agent of DHCP has to be ready as well.
+    applies_if(not given(cloud.network).dhcp_ports)
+    applies_if(wired_for(cloud) > SLOW_NEWS_S)
     return holds_if(port.status == PORT_UP, port.status, PORT_UP)
+
+
+def wired_for(cloud: Cloud) -> float:
+    """Return for how long the host had carried the port when Neutron was asked for its status."""
+    interface = given(cloud.interface(cloud.host))
+    applies_if(interface.by_ovn)
+    age_s = given(given(interface.flows).oldest_s)
+    read_at = given(cloud.record.evidence).started
+    return given(cloud.instance).queried - (read_at - age_s)
 
 
 def connected(cloud: Cloud) -> Found:
@@ -515,6 +527,8 @@ def tunnels(cloud: Cloud) -> Found:
 NBCTL, SBCTL = "ovn-nbctl --no-leader-only", "ovn-sbctl --no-leader-only"
 # The status of a port that Neutron takes to be up
 PORT_UP = "ACTIVE"
+# In seconds: a busy Neutron hears of a port that late.
+SLOW_NEWS_S = 10
 SETTINGS = "ovs-vsctl get open . external-ids"
 SET = "ovs-vsctl set open . external-ids"
 # A trace has a command of its own; these show where its packet went where that is not known.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -36,7 +36,7 @@ from .evidence import (
     is_cut_off,
     recent_change,
 )
-from .leads import CONTAINER_LOG, UNIT_LOG, command, lead, way
+from .leads import CONTAINER_LOG, UNIT_LOG, command, followed, lead, way
 from .own_errors import images_of
 from .repair import repair_of, unit_of, units_of
 from .symptoms.guest import INSTANCE
@@ -130,10 +130,13 @@ def with_commands(
     advice: Advice, changed: Callable[[str, str | None], str]
 ) -> Advice:
     """Return the advice with each of its commands changed. changed: gets a command and its host."""
+    mend = advice.repair
     return replace(
         advice,
         command=advice.command and changed(advice.command, advice.host),
         then=advice.then and with_commands(advice.then, changed),
+        repair=mend
+        and replace(mend, command=changed(mend.command, mend.host)),
     )
 
 
@@ -268,13 +271,6 @@ def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     return followed(shown, state_of(cause, case))
 
 
-def followed(advice: Advice | None, last: Advice | None) -> Advice | None:
-    """Return an advice with another one behind it."""
-    if advice is None:
-        return last
-    return replace(advice, then=followed(advice.then, last))
-
-
 def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice:
     """Return the state of the cause, and what shows more where the run leaves what it has created."""
     kept = Advice(Reason.KEEP, then=shown)
@@ -298,18 +294,17 @@ def with_changed_file(
     change = recent_change(cause, case.weights)
     if advice is None or change is None or not change.path:
         return advice
-    folder = change.path.rpartition("/")[0]
-    if any(folder in text.split() for text in commands_in(advice)):
-        # The lines that matter are shown already.
+    if is_searched(change.path.rpartition("/")[0], advice):
         return advice
     return followed(advice, command(content_of(change.path), change.host))
 
 
-def commands_in(advice: Advice | None) -> Iterator[str]:
-    """Yield the commands of an advice, one behind the other."""
-    while advice is not None:
-        yield str(advice.command)
-        advice = advice.then
+def is_searched(folder: str, advice: Advice | None) -> bool:
+    """Return whether an advice searches a folder of settings for the lines that matter."""
+    if advice is None:
+        return False
+    words = str(advice.command).split()
+    return {"grep", folder} <= {*words} or is_searched(folder, advice.then)
 
 
 def content_of(path: str) -> str:

@@ -94,7 +94,7 @@ def advice_for_request(
         command_by_shortage(reason, explanation), place_of(reason, case)
     )
     advice = by_options(reason, case, shown) or shown
-    return advice and replace(advice, repair=repair_for(explanation, reason))
+    return advice and replace(advice, repair=repair_for(reason))
 
 
 def by_options(
@@ -195,31 +195,30 @@ def candidates_command(_reason: Reason, explanation: Explanation) -> str:
     )
 
 
-# What makes room for a request, or lifts a ban that may be a mistake
+# What lifts a ban that may be a mistake
 REPAIRS = {
-    Shortage.DISABLED: (
-        Condition.NOT_INTENDED,
-        "openstack compute service set --enable {host} nova-compute",
-    ),
-    Shortage.FORCED_DOWN: (
-        Condition.NOT_INTENDED,
-        "openstack compute service set --up {host} nova-compute",
-    ),
-    Shortage.NETWORK_DISABLED: (
-        Condition.NOT_INTENDED,
-        "openstack network set --enable {subject}",
-    ),
-    Shortage.PORT_DISABLED: (
-        Condition.NOT_INTENDED,
-        "openstack port set --enable {subject}",
-    ),
-    Shortage.QUOTA: (
-        Condition.NEEDED,
-        "openstack quota set --{option} <limit> <project>",
-    ),
+    Shortage.DISABLED: "openstack compute service set --enable <host> nova-compute",
+    Shortage.FORCED_DOWN: "openstack --os-compute-api-version 2.11 compute service set --up <host> nova-compute",
+    Shortage.NETWORK_DISABLED: "openstack network set --enable {subject}",
+    Shortage.PORT_DISABLED: "openstack port set --enable {subject}",
 }
-# Where the client calls a quota otherwise than the API
+# The client's option for each quota, by its name in the API
 OPTION_OF_QUOTA = {
+    **{
+        name: name.replace("_", "-")
+        for name in (
+            "instances",
+            "cores",
+            "ram",
+            "key_pairs",
+            "server_groups",
+            "server_group_members",
+            "volumes",
+            "gigabytes",
+            "snapshots",
+            "backups",
+        )
+    },
     "network": "networks",
     "subnet": "subnets",
     "port": "ports",
@@ -228,22 +227,19 @@ OPTION_OF_QUOTA = {
     "security_group": "secgroups",
     "security_group_rule": "secgroup-rules",
 }
+RAISE = "openstack quota set --{option} <limit> <project>"
 
 
-def repair_for(explanation: Explanation, reason: Reason) -> Repair | None:
+def repair_for(reason: Reason) -> Repair | None:
     """Return the command that makes a request possible, where that is one command."""
-    if reason.code not in REPAIRS:
+    option = OPTION_OF_QUOTA.get(str(reason.subject))
+    if reason.code == Shortage.QUOTA and option:
+        return Repair(Condition.NEEDED, RAISE.format(option=option))
+    text = REPAIRS.get(reason.code)
+    if text is None:
         return None
-    condition, text = REPAIRS[reason.code]
-    hosts = {host.first: host.host for host in explanation.hosts}
-    subject = str(reason.subject)
-    names = {
-        "host": hosts.get(reason, reason.host),
-        "subject": subject,
-        "option": OPTION_OF_QUOTA.get(subject, subject.replace("_", "-")),
-    }
-    quoted = {name: shlex.quote(str(word)) for name, word in names.items()}
-    return Repair(condition, text.format_map(quoted))
+    subject = shlex.quote(str(reason.subject))
+    return Repair(Condition.NOT_INTENDED, text.format(subject=subject))
 
 
 # What shows it by more than its name

@@ -69,7 +69,7 @@ class Lead:
     words: re.Pattern[str]
     command: str = ""
     at: str | None = None
-    of_api: str | None = None
+    of_api: str = ""
     server: str | None = None
     only_with_server: bool = False
 
@@ -120,7 +120,6 @@ LEADS = (
     Lead(
         re.compile("SignatureVerificationError|Signature verification"),
         "grep -rnsE '^ *(verify_glance_signatures|enable_certificate_validation)' {configuration}",
-        of_api="openstack image list --long",
     ),
     Lead(
         re.compile("PortBindingFailed|binding_failed"),
@@ -222,6 +221,13 @@ def command(text: str | None, host: str | None = None) -> Advice | None:
     return Advice(Reason.SHOW_STATE, text, None if is_of_api else host)
 
 
+def followed(advice: Advice | None, last: Advice | None) -> Advice | None:
+    """Return an advice with another one behind it."""
+    if advice is None:
+        return last
+    return replace(advice, then=followed(advice.then, last))
+
+
 def lead(symptom: Symptom, case: Case) -> Advice | None:
     """Return what to run by the words of an error; None where they name nothing that a command would show."""
     if symptom.how in NO_WAY:
@@ -242,14 +248,9 @@ def follow(given: Lead, symptom: Symptom, case: Case) -> Advice | None:
         own = version_of_schema(symptom, case) if is_of_schema(match) else None
         shown = command(text, case.host_of(given.at))
         return replace(shown, then=own) if shown else own
-    log = log_of(given.server, case)
-    if not text:
-        of_api = filled(given.of_api or "", match, symptom)
-        return Advice(Reason.SHOW_STATE, of_api, then=log)
-    shown = Advice(Reason.SHOW_STATE, text, symptom.host, then=log)
-    if given.of_api is None:
-        return shown
-    return Advice(Reason.SHOW_STATE, given.of_api, then=shown)
+    of_api = command(filled(given.of_api, match, symptom))
+    shown = command(text, symptom.host)
+    return followed(followed(of_api, shown), log_of(given.server, case))
 
 
 def is_of_schema(match: re.Match[str]) -> bool:

@@ -24,8 +24,8 @@ def repair_of(cause: Cause, case: Case) -> Repair | None:
     shown = by_weight(cause)
     if not shown:
         return None
-    by_mistake = by_link(shown[0], case), by_start(shown[0], cause, case)
-    return next(filter(None, by_mistake), by_settings(cause, case))
+    certain = by_link(shown[0], case), by_start(shown[0], cause, case)
+    return next(filter(None, certain), by_settings(cause, case))
 
 
 def by_link(symptom: Symptom, case: Case) -> Repair | None:

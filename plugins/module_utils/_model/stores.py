@@ -193,12 +193,12 @@ class Trace:
 class Limit:
     """A limit on the packets of a logical network. text: what is limited, and to how much or by which meter.
 
-    removal: the command of ovn-nbctl that removes it.
+    removal: the command that removes it.
     """
 
     holder: str
     text: str
-    removal: str
+    removal: str = omitted("")
 
 
 @dataclass(frozen=True)

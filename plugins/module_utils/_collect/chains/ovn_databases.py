@@ -30,9 +30,8 @@ from . import traces
 # Only a database that is kept here answers at its socket.
 NORTHBOUND_SOCKET = "/var/run/ovn/ovnnb_db.ctl"
 SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
-# A rule of a security group has its id here.
-RULE_ID = "neutron:security_group_rule_id"
-# What Neutron writes of the port, the router or the floating IP that a limit is for begins so.
+REMOVE = "ovn-nbctl --no-leader-only remove Logical_Switch"
+# What Neutron writes of the port, the group or the floating IP that a rule or a limit is for begins so.
 OF_NEUTRON = "neutron:"
 # A guest gets its lease and its metadata in time through this, and through a rule that limits nothing.
 WIDE_KBIT_S = 1000
@@ -278,7 +277,7 @@ def foreign_acls(host: Host) -> tuple[Acl, ...]:
         for row in table(
             host, NORTHBOUND, AclRow, "find", "ACL", f"action={action}"
         ):
-            if RULE_ID not in row.external_ids:
+            if OF_NEUTRON not in " ".join(row.external_ids):
                 found += [
                     Acl(
                         holder,
@@ -325,6 +324,6 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
 def held_limits(host: Host, column: str, uuid: str, text: str) -> list[Limit]:
     """Return a limit once for each logical network that has it in a column."""
     return [
-        Limit(name, text, f"remove Logical_Switch {name} {column} {uuid}")
+        Limit(name, text, f"{REMOVE} {name} {column} {uuid}")
         for name in holding(host, "Logical_Switch", column, uuid)
     ]

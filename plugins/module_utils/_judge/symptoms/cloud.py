@@ -26,6 +26,8 @@ from . import reach
 
 NO_VALID_HOST = "No valid host"
 DOWN = "down"
+# Of the others nova-conductor or an API writes when they have reported. Their time may be behind or ahead.
+OWN_CLOCK = ("nova-scheduler", "nova-conductor")
 COMPUTE = "nova-compute"
 UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
 NEVER = "1970-01-01"
@@ -199,7 +201,7 @@ def agents(case: Case) -> list[Symptom]:
 
 
 def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
-    """Return that a service does not report; one whose last report is in the future has a wrong clock."""
+    """Return that a service does not report. One that writes times of its own may write those of a wrong clock."""
     last_report = last_report_of(agent)
     since = time_of(last_report)
     found = Symptom(
@@ -209,10 +211,12 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
         last_report=last_report,
         since=since,
     )
-    finished = case.stage.finished
-    if since is None or finished is None:
+    if since is None or agent.component not in OWN_CLOCK:
         return found
-    ahead_s = since - finished
+    # The services that report show what time it was, whatever the clock of this host says.
+    heard = filter(is_up, case.record.known_agents)
+    times = filter(None, map(time_of, map(last_report_of, heard)))
+    ahead_s = since - max(times, default=since)
     if ahead_s < case.weights.clock_offset_s:
         return found
     return replace(
@@ -222,6 +226,10 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
         since=None,
         offset_s=ahead_s,
     )
+
+
+def is_up(agent: Agent) -> bool:
+    return agent.state != DOWN
 
 
 def disabled(agent: Agent, host: str) -> list[Symptom]:

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from itertools import product
 
+from ..._judge.evidence import is_exit
 from ..._model.finding import Cause, Finding
 from ..._model.how import How
 from ..._model.symptom import Code, Kind, Symptom
@@ -35,8 +36,6 @@ INSIDE = re.compile(
     r"['\"]message['\"]: (?P<quote>['\"])(?P<answer>(?:(?!(?P=quote)).)+)(?P=quote)"
     r"|Stderr: u?(?P<mark>['\"])(?P<printed>(?!(?P=mark)).+?)(?:(?:\\[rn])*(?P=mark)\s*$|$)"
 )
-# What has ended, for a reason that its last words may name
-ENDED = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP, Code.DOMAIN_HALTED)
 # A connection that fails is said by its two ends.
 BY_ENDS = (How.REFUSED, How.UNREACHABLE, How.SILENT, How.BROKEN_OFF)
 
@@ -104,9 +103,11 @@ def quoting_forms(
 
 
 def says_why(quoted: Symptom, cause: Cause, main: Symptom) -> bool:
-    """Return whether a line is the error of a headline, or the last words of what has ended."""
-    if main.code in ENDED:
-        return cause.shows(quoted) or quoted.peer == cause.component
+    """Return whether a line is the error of a headline, or the last words of a unit or a domain that has ended."""
+    if is_exit(main):
+        return cause.shows(quoted) and quoted.how not in BY_ENDS
+    if main.code is Code.DOMAIN_HALTED:
+        return quoted.peer == cause.component
     is_error = quoted.quote == main.quote and main.kind in (
         Kind.FAILED_AT,
         Kind.ERROR,

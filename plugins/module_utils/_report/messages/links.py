@@ -210,8 +210,7 @@ LINKS = {
     ),
     "ovn_noticed": LinkText(
         "Neutron has heard that it is up",
-        "has not heard that the port is up: its status is {found}, and OVN has it up",
-        "has not heard that the port is up",
+        "has the port as {found}, which OVN has up",
     ),
     "ovn_tunnels": LinkText(
         "there is a tunnel to each other host", "no tunnel to {found}"

@@ -18,7 +18,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.how im
 from ansible_collections.stackproof.provision.plugins.module_utils._model.shortage import (
     Answer,
     Explanation,
-    HostReasons,
     Shortage,
     Sought,
 )
@@ -177,23 +176,30 @@ def test_a_filter_is_looked_up_where_its_options_are_or_the_aggregates():
 @pytest.mark.parametrize(
     ("code", "subject", "command"),
     [
-        (Shortage.DISABLED, None, "openstack compute service set --enable c1 nova-compute"),
-        (Shortage.FORCED_DOWN, None, "openstack compute service set --up c1 nova-compute"),
+        (Shortage.DISABLED, None, "openstack compute service set --enable <host> nova-compute"),
+        (
+            Shortage.FORCED_DOWN,
+            None,
+            "openstack --os-compute-api-version 2.11 compute service set --up <host> nova-compute",
+        ),
         (Shortage.NETWORK_DISABLED, "n 1", "openstack network set --enable 'n 1'"),
         (Shortage.PORT_DISABLED, "p", "openstack port set --enable p"),
         (Shortage.QUOTA, "floatingip", "openstack quota set --floating-ips <limit> <project>"),
         (Shortage.QUOTA, "key_pairs", "openstack quota set --key-pairs <limit> <project>"),
+        # The client has no such option, or calls it otherwise.
+        (Shortage.QUOTA, "class:VCPU", None),
+        (Shortage.QUOTA, "gigabytes_ssd", None),
+        (Shortage.QUOTA, None, None),
         (Shortage.NO_ROOM, "MEMORY_MB", None),
     ],
 )
-def test_what_makes_room_for_a_request_is_said_with_its_names(code, subject, command):
+def test_what_makes_room_for_a_request_is_said_with_its_name(code, subject, command):
     reason = ShortageReason(code, subject, provider="3d")
-    hosts = (HostReasons("c0", (ShortageReason(Shortage.DOWN),)), HostReasons("c1", (reason,)))
-    explanation = Explanation(Sought.HOST, Answer.SHORT, reason=reason, hosts=hosts)
-    repair = advice_for_request.advice_for_request(explanation).repair
-    assert (repair and repair.command) == command
+    given = advice_for_request.advice_for_request(Explanation(Sought.HOST, Answer.SHORT, reason=reason))
+    assert (given.repair and given.repair.command) == command
 
 
+MEND = "ovn-nbctl --no-leader-only acl-del pg to-lport 1 ip4"
 TRACE = "ovn-trace neutron-1d 'inport == \"2d\"'"
 
 
@@ -235,6 +241,22 @@ def test_a_changed_file_is_shown_whole_only_where_its_options_are_not_shown_alre
     assert whole not in shown
     other = replace(said, quote="RuntimeError: no address: Address already in use")
     assert in_words(advice.command_for(cause("placement-api", "a", other, changed), case)).endswith(whole)
+
+
+def test_a_signature_that_an_image_lacks_leads_to_the_options_that_ask_for_it():
+    said = seen(Kind.ERROR, "nova-compute", "a", quote="Signature verification for the image failed")
+    shown = in_words(advice.command_for(cause("nova-compute", "a", said), case_of([as_json.host("a")])))
+    assert shown.startswith("on a: grep -rnsE '^ *(verify_glance_signatures|")
+
+
+def test_a_repair_is_run_in_the_container_of_its_program():
+    link = Link("ovn_foreign_acls", LinkState.BROKEN, "ovn-nb-db", "a", command="ovn-nbctl show", reader="a", mend=MEND)
+    prefixes = {"ovn_nb": ["docker", "exec", "ovn_nb_db"]}
+    case = case_of([as_json.host("a", prefixes=prefixes)])
+    named = cause("ovn-nb-db", "a", seen(Kind.LINK, "ovn-nb-db", "a", link=link))
+    given = advice.advice_for(named, None, (), case)
+    assert in_words(given) == "on a: docker exec ovn_nb_db ovn-nbctl show"
+    assert given.repair.command == f"docker exec ovn_nb_db {MEND}"
 
 
 def guest_of(uploaded=False, **run):

@@ -12,7 +12,7 @@ from recorded_hosts import printed
 
 HOST = "controller1-ovn-stores"
 NETWORK = "neutron-00000000-0000-4000-8000-000000000001"
-REMOVAL = f"remove Logical_Switch {NETWORK}"
+REMOVAL = f"ovn-nbctl --no-leader-only remove Logical_Switch {NETWORK}"
 METER = Limit(NETWORK, "dhcpv4-opts by meter slow", f"{REMOVAL} copp 6887a390-427a-44a4-bf2a-4c8e12845f6c")
 NARROW = Limit(NETWORK, "to-lport ip4: 1 kbit/s", f"{REMOVAL} qos_rules b7b08c54-1cb7-4169-9d62-696e593212dc")
 QOS = printed(HOST, "list QoS")

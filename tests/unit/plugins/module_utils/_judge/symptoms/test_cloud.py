@@ -186,11 +186,35 @@ def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
     assert told(cloud.agents, agents=[agent(state="down")])[0].host == "n1"
 
 
+LATE = "2026-11-21 17:30:00"
+
+
+def heard_of(component, last_report=LATE, others=({},)):
+    """Return what is told of a service that counts as dead, beside others."""
+    silent = agent(component=component, state="down", last_report=last_report)
+    return told(cloud.agents, HOST, agents=[silent, *(agent(**other) for other in others)])[0]
+
+
 def test_a_service_whose_last_report_is_in_the_future_has_a_wrong_clock():
-    (symptom,) = told(cloud.agents, HOST, agents=[agent(state="down", last_report="2026-11-21 17:31:40")])
+    symptom = heard_of("nova-scheduler")
     assert (symptom.kind, symptom.code, symptom.host) == (Kind.REPORT, Code.SERVICE_AHEAD, "h1")
-    # Five hours and a half after the stage has failed
-    assert sentence(symptom).startswith("nova-compute (h1): reports to the cloud with a time that is 330 min ahead")
+    assert sentence(symptom).startswith("nova-scheduler (h1): reports to the cloud with a time that is 330 min ahead")
+
+
+@pytest.mark.parametrize(
+    ("component", "last_report", "others"),
+    [
+        # Another service writes when this one has reported.
+        ("nova-compute", LATE, [{}]),
+        # The clock of this host may be the wrong one.
+        ("nova-scheduler", LATE, [{"last_report": "2026-11-21 17:29:55"}]),
+        ("nova-scheduler", LATE, []),
+        ("nova-scheduler", LATE, [{"state": "down"}]),
+        ("nova-scheduler", None, [{}]),
+    ],
+)
+def test_no_clock_is_taken_for_wrong_without_another_report_beside_it(component, last_report, others):
+    assert heard_of(component, last_report, others).code is Code.SERVICE_NOT_REPORTING
 
 
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():

@@ -212,9 +212,9 @@ def test_no_other_line_is_quoted_than_that_of_the_verdict():
     assert '"' not in module.headline(Finding(cause=cause("x", "h", failed), main=failed))
 
 
-def of_ended(**fields):
+def of_ended(how=How.FAILED, **fields):
     """Return the headline about a unit that has ended, with a line that is quoted."""
-    ended = seen(Kind.STATE, "x", "h", how=How.FAILED)
+    ended = seen(Kind.STATE, "x", "h", how=how)
     said = Symptom(Code.LOGGED_ERROR, **{"component": "x", "host": "h", **fields})
     return module.headline(Finding(cause=cause("x", "h", ended, said), main=ended, quoted=said))
 
@@ -223,7 +223,18 @@ def test_what_has_ended_is_quoted_with_its_last_words():
     said = "oslo_config.cfg.ConfigFilesNotFoundError: Failed to find some config files: /etc/x/x.conf"
     assert of_ended(quote=said) == 'x (h): failed: "Failed to find some config files: /etc/x/x.conf"'
     assert of_ended(quote=said, component="y") == "x (h): failed"
-    assert of_ended(quote=said, component="y", peer="x").endswith('x.conf"')
+    # What a client says is no reason, and no line is that of what somebody has stopped.
+    assert of_ended(quote=said, component="y", peer="x") == "x (h): failed"
+    assert of_ended(How.STOPPED, quote=said) == "x (h): stopped"
+
+
+def test_a_domain_is_quoted_by_what_was_asked_to_start_it():
+    halted = Symptom(Code.DOMAIN_HALTED, "libvirt", host="h", reported=("shut off", "failed"))
+    said = seen(
+        Kind.FAILED_AT, "nova-compute", "h", peer="libvirt", quote="libvirt.libvirtError: could not load PC BIOS"
+    )
+    line = module.headline(Finding(cause=cause("libvirt", "h", halted, said), main=halted, quoted=said))
+    assert line == 'libvirt (h): the domain of the instance is shut off: "could not load PC BIOS"'
 
 
 # A change of configuration beside the harm that it did
