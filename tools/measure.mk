@@ -23,6 +23,6 @@ strangers: export OS_CLIENT_CONFIG_FILE := $(LAB_DIRECTORY)/clouds.yaml
 strangers: lab $(STRANGERS)/ready ## Third-party programs on the lab: the openstack client, openstack.cloud, Rally, Tempest; SUITES="client rally" for some
 	PATH="$(STRANGERS)/bin:$$PATH" $(STRANGERS)/bin/python tests/strangers/strangers.py $(CURDIR)/.cache/strangers-$(LAB_NAME) $(SUITES)
 
-matrix: ## Unit tests with each supported ansible-core, Python and SDK, and pylint of all files with the oldest
+matrix: ## Unit tests with each supported ansible-core, Python and SDK, and the sanity tests of all files with the oldest
 	tools/matrix $(CURDIR)/.cache/matrix
-	$(MAKE) pylint-2.19
+	$(MAKE) sanity-of-all

@@ -48,7 +48,7 @@ def found(outcome, name, source):
 
 # One run asks for all of it: each run of two guests takes more than a minute.
 def test_two_guests_find_all_paths_and_the_client_logs_in(runs):
-    journey = ["extend_volume", "reattach_volume", "hard_reboot"]
+    journey = ["reattach_volume", "hard_reboot"]
     outcome = run_of_two(runs, volume="empty", attach="after", floating_ip=True, journey=journey)
     assert_paths_shown(outcome)
     assert_volume_came_back(outcome)
@@ -96,6 +96,7 @@ def assert_logged_in(outcome):
     assert line["name"].endswith("-key-pair")
 
 
+@pytest.mark.soak
 def test_two_guests_reach_each_other_across_a_router_over_both_versions(runs):
     outcome = run_of_two(runs, dataplane_path="routed", network_ipv6="slaac")
     assert_ipv6_passes(outcome)
@@ -145,6 +146,7 @@ def test_two_guests_reach_each_other_in_tunnels(runs):
     assert sizes == {1500 - OVERHEAD}
 
 
+@pytest.mark.soak
 def test_a_wire_that_is_too_small_is_named(lab, runs):
     fault = FAULTS["mtu-1400-on-the-second-host"]
     verdict = run_with(lab, fault, runs).record["verdict"]

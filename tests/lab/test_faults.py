@@ -20,14 +20,13 @@ from test_verify import assert_sound
 from tree import ROOT
 from truths import as_markdown, compare, note
 
-# One of each kind: of the control plane, the queue, the network, the compute host, the storage and the metadata.
+# One of each kind: of the control plane, the queue, the network, the compute host and the storage.
 IN_SHORT = {
     "conductor-late-frozen",
     "rabbitmq-cut-compute",
     "dhcp-agent-stopped",
     "libvirt-secret-missing",
     "rbd-key-poor",
-    "metadata-secret-wrong",
 }
 CONFUSION = ROOT / ".cache/confusion.json"
 HEALTHY = 30

@@ -45,7 +45,7 @@ GONE_PROXY = "OVN's metadata proxy of a network that is gone is gone too"
 REMOVED = {f"D{number}" for number in range(1, 27)} - {"D7", "D13", "D20", "D21", "D24"}
 OWN = {f"N{number}" for number in range(20, 28)}
 
-# The lab of make test has Open vSwitch's agents; make test-ovn, a part of make test, builds one with OVN for these.
+# The lab of make test has Open vSwitch's agents; make test-ovn, a part of make soak-ovn, builds one with OVN for these.
 pytestmark = pytest.mark.skipif(NETWORK != "ovn", reason="the lab has no OVN: LAB_NETWORK=ovn make lab")
 
 
