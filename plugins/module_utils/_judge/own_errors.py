@@ -18,7 +18,7 @@ from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .._model.words import StageName
 from .case import Case
-from .symptoms.cloud import NO_VALID_HOST
+from .symptoms.cloud import NO_VALID_HOST, is_token_rejected
 
 # Errors of these kinds are about what the run itself asked for.
 KINDS = (
@@ -30,7 +30,6 @@ COMMANDS = {
     "unauthorized": "openstack token issue",
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
-IDENTITY = "identity"
 REFUSALS = ("unauthorized", "forbidden")
 REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 # What a web service answers that has nothing at a path which the others have; else it names what it does not find.
@@ -48,13 +47,6 @@ def is_own_error(stage: Stage) -> bool:
     return error.kind in KINDS and not (
         is_token_rejected(stage) or NO_ROUTE.match(error.answer or "")
     )
-
-
-def is_token_rejected(stage: Stage) -> bool:
-    """Return whether a service rejected the token that Keystone had given: then no password is wrong."""
-    last = {call.service: call.status for call in stage.calls}
-    rejected = HTTPStatus.UNAUTHORIZED
-    return last.get(IDENTITY) != rejected and rejected in last.values()
 
 
 def is_refusal(stage: Stage) -> bool:

@@ -78,7 +78,8 @@ class World:
             symptom.component for symptom in filter(is_unwell, symptoms)
         }
         self.changed = changed_just_now(symptoms, case.weights)
-        self.failing = failing_several(symptoms) | several(self.rejected)
+        self.rejecting = several(self.rejected)
+        self.failing = failing_several(symptoms) | self.rejecting
         self.broken_off = {
             symptom.component
             for symptom in of_kind(Kind.ANSWER, symptoms)
@@ -107,7 +108,9 @@ class World:
 
     def is_way(self, symptom: Symptom) -> bool:
         """Return whether the way from one host to a peer may be wrong, of those who ask there."""
-        if symptom.is_denied and self.is_peer_changed(symptom):
+        if symptom.is_denied and (
+            symptom.peer in self.rejecting or self.is_peer_changed(symptom)
+        ):
             return False
         return is_cut(symptom) and bool(self.askers_of(symptom))
 

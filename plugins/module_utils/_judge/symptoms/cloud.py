@@ -15,7 +15,7 @@ from ..._model.host import Reach
 from ..._model.how import How
 from ..._model.record import Agent
 from ..._model.shortage import Answer, Explanation, Shortage
-from ..._model.stage import Call
+from ..._model.stage import Call, Stage
 from ..._model.symptom import Code, Symptom
 from ..._model.words import BY_ITSELF
 from ..._record.clock import seconds_of
@@ -25,6 +25,7 @@ from ..case import Case
 from . import reach
 
 NO_VALID_HOST = "No valid host"
+IDENTITY = "identity"
 DOWN = "down"
 # Of the others nova-conductor or an API writes when they have reported. Their time may be behind or ahead.
 OWN_CLOCK = ("nova-scheduler", "nova-conductor")
@@ -62,9 +63,31 @@ def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
         return failing_api(case, component, call)
     if call.status < HTTPStatus.BAD_REQUEST:
         return []
+    refused = refusing_api(case, component, call)
+    is_rejected = call.status == HTTPStatus.UNAUTHORIZED
+    if is_rejected and is_token_rejected(case.stage):
+        return [rejecting_api(component)]
     if is_end_of_stage(case, call) or has_logged_error(case, component):
-        return [refusing_api(case, component, call)]
+        return [refused]
     return []
+
+
+def is_token_rejected(stage: Stage) -> bool:
+    """Return whether a service rejected the token that Keystone had given: then no password is wrong."""
+    last = {call.service: call.status for call in stage.calls}
+    rejected = HTTPStatus.UNAUTHORIZED
+    return last.get(IDENTITY) != rejected and rejected in last.values()
+
+
+def rejecting_api(component: str) -> Symptom:
+    """Return that an API and Keystone do not agree about a token: either may have forgotten what the other knows."""
+    return Symptom(
+        Code.API_NAMES_PEER,
+        component,
+        peer=reach.CATALOG,
+        how=How.DENIED,
+        own=True,
+    )
 
 
 def is_end_of_stage(case: Case, call: Call) -> bool:

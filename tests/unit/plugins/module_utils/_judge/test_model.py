@@ -297,6 +297,14 @@ def test_a_component_that_is_denied_access_may_be_wrong_itself():
     assert parts["denied"][1] < parts["refused"][1]
 
 
+def test_who_rejects_the_accounts_of_several_is_not_cut_off_from_one_of_them():
+    hosts = [host("ctl", "glance-api", "nova-api", "keystone")]
+    own = failed_at("glance-api", "keystone", How.DENIED, host="ctl")
+    other = failed_at("nova-api", "keystone", How.DENIED, host="ctl", own=False)
+    assert named(causes(own, hosts=hosts))[0] == ("glance-api", "ctl")
+    assert named(causes(own, other, hosts=hosts))[0] == ("keystone", "ctl")
+
+
 def test_a_client_that_is_denied_access_does_not_relay_what_another_one_met():
     """With an exception of another kind, what Neutron met at Keystone may have come to the API of metadata."""
     hosts = [host("ctl", "nova-api-metadata", "neutron-server", "keystone")]

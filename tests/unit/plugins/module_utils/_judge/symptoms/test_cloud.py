@@ -186,6 +186,21 @@ def test_an_agent_of_a_host_that_nobody_read_keeps_its_name():
     assert told(cloud.agents, agents=[agent(state="down")])[0].host == "n1"
 
 
+@pytest.mark.parametrize(
+    ("of_keystone", "found"),
+    [
+        (201, [(Code.API_NAMES_PEER, "glance-api", "keystone", How.DENIED)]),
+        # It is the user's password that is wrong.
+        (401, [(Code.API_ERROR, "keystone", None, None)]),
+    ],
+)
+def test_a_token_that_keystone_has_just_given_is_rejected_by_either_of_two(of_keystone, found):
+    calls = [call(of_keystone, "identity", "/v3/auth/tokens")]
+    calls += [call(401, "image", "/v2/images/probe")] if of_keystone < 400 else []
+    stage = a_stage("image", calls=calls, error={**error("unauthorized"), "status": 401})
+    assert [(one.code, one.component, one.peer, one.how) for one in told(cloud.answers, HOST, stage=stage)] == found
+
+
 LATE = "2026-11-21 17:30:00"
 
 
