@@ -26,6 +26,10 @@ Prefixes = Mapping[str, Union[Sequence[str], Sequence[Sequence[str]]]]
 SUDO = ("sudo", "-n")
 # In seconds. A part of the cloud that hangs must not keep the rest from being read.
 PATIENCE = 15
+# Each of their commands starts a virtual machine first, which takes its time on a busy host. After one that does not
+# end, the others would not either.
+SLOW_TO_START = ("rabbitmqctl", "rabbitmq-diagnostics")
+SLOW_START = 12
 # Hundreds of megabytes of logs take longer to read, and are read while the others are, too.
 LONG = 60
 TIMED_OUT = 124
@@ -107,7 +111,7 @@ class Host:
     execute: runs a command there. prefixes: part of the cloud to the words before its commands, or to several lists of
     words, of which the first counts whose container runs. options: part of the cloud to the words behind its programs.
     patience: after how many seconds a command counts as hung. clock: returns its time. unread: what could not be read
-    so far. undeployed: what the host has no container for.
+    so far. undeployed: what the host has no container for. is_mute: whether a program that is slow to start has hung.
     """
 
     def __init__(
@@ -125,6 +129,7 @@ class Host:
         self.patience = patience
         self.unread: list[Unread] = []
         self.undeployed: list[Unread] = []
+        self.is_mute = False
         self._sudo = sudo
         self.clock = clock
 
@@ -205,13 +210,16 @@ class Host:
     ) -> Any:
         """Run a command behind a prefix."""
         command = [*self.privilege(root, prefix), *prefix, *words]
+        is_slow = words[0] in SLOW_TO_START
+        if is_slow and self.is_mute:
+            raise UnreadError("hung", command, "the one before it hangs")
+        patience = max(self.patience, SLOW_START * is_slow)
         status, out, errors = self.execute(
-            ["timeout", str(self.patience), *command], take
+            ["timeout", str(patience), *command], take
         )
         if status == TIMED_OUT:
-            raise UnreadError(
-                "hung", command, f"no answer after {self.patience} s"
-            )
+            self.is_mute |= is_slow
+            raise UnreadError("hung", command, f"no answer after {patience} s")
         if status == 0 or has_only(errors, despite):
             return out
         # take may have made something else of it.

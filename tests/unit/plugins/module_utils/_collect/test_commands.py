@@ -248,6 +248,18 @@ def test_who_is_in_a_hurry_waits_less_for_a_command_that_hangs():
     assert asked == [["timeout", "4", "ceph", "status"]]
 
 
+def test_a_program_that_is_slow_to_start_gets_its_time_once():
+    asked = []
+    host = Host(lambda words, _take: asked.append(words) or (124, "", ""), patience=4)
+    with pytest.raises(UnreadError, match="no answer after 12 s"):
+        host.ask("queue", "rabbitmqctl", "list_queues", root=False)
+    with pytest.raises(UnreadError, match="hangs: rabbitmq-diagnostics status: the one before it hangs"):
+        host.ask("queue", "rabbitmq-diagnostics", "status", root=False)
+    with pytest.raises(UnreadError, match="no answer after 4 s"):
+        host.ask("ovs", "ovs-vsctl", "show", root=False)
+    assert [words[:3] for words in asked] == [["timeout", "12", "rabbitmqctl"], ["timeout", "4", "ovs-vsctl"]]
+
+
 def test_what_takes_long_is_waited_for_and_told_apart():
     asked = []
     host = Host(
