@@ -200,6 +200,14 @@ class Host:
         # A container that is there and does not run says more than one that is not there.
         raise min(failures, key=lambda failure: failure.is_undeployed)
 
+    def patience_with(self, program: str, command: Sequence[str]) -> float:
+        """Return for how many seconds a program is waited for. After one that has hung, its like are not tried."""
+        if program not in SLOW_TO_START:
+            return self.patience
+        if self.is_mute:
+            raise UnreadError("hung", command, "the one before it hangs")
+        return max(self.patience, SLOW_START)
+
     def ask_by(
         self,
         prefix: Sequence[str],
@@ -210,15 +218,12 @@ class Host:
     ) -> Any:
         """Run a command behind a prefix."""
         command = [*self.privilege(root, prefix), *prefix, *words]
-        is_slow = words[0] in SLOW_TO_START
-        if is_slow and self.is_mute:
-            raise UnreadError("hung", command, "the one before it hangs")
-        patience = max(self.patience, SLOW_START * is_slow)
+        patience = self.patience_with(words[0], command)
         status, out, errors = self.execute(
             ["timeout", str(patience), *command], take
         )
         if status == TIMED_OUT:
-            self.is_mute |= is_slow
+            self.is_mute |= words[0] in SLOW_TO_START
             raise UnreadError("hung", command, f"no answer after {patience} s")
         if status == 0 or has_only(errors, despite):
             return out
