@@ -167,6 +167,11 @@ LEADS = (
         "ls -lL /usr/share/qemu/{file} /usr/share/qemu-kvm/{file} /usr/share/seabios/{file}",
     ),
     Lead(
+        # Packages of QEMU have a part of it each.
+        re.compile(r"[Uu]nable to load module (?P<module>[\w-]+)"),
+        "ls -l /usr/lib/*/qemu /usr/lib64/qemu-kvm",
+    ),
+    Lead(
         re.compile(
             r"Error creating namespace|[Cc]annot (?:open|create) network namespace"
         ),

@@ -147,7 +147,7 @@ def decisive(said: str, length: int) -> str:
         end = said[1 - length :]
         whole_words = end.partition(" ")[2]
         return f"…{whole_words if len(whole_words) >= LEAST_QUOTED else end}"
-    return textwrap.shorten(said, length, placeholder=" …")
+    return textwrap.shorten([said, *parts][-1], length, placeholder=" …")
 
 
 def changed_forms(change: Symptom) -> tuple[str, ...]:

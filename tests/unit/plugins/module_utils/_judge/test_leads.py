@@ -80,6 +80,11 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         ),
         (
             "libvirt",
+            "process exited while connecting to monitor: qemu: -blockdev {}: Unable to load module rbd. Perhaps",
+            "on c1: ls -l /usr/lib/*/qemu /usr/lib64/qemu-kvm",
+        ),
+        (
+            "libvirt",
             "process exited while connecting to monitor: qemu: could not load PC BIOS 'bios-256k.bin'",
             "on c1: ls -lL /usr/share/qemu/bios-256k.bin /usr/share/qemu-kvm/bios-256k.bin "
             "/usr/share/seabios/bios-256k.bin",

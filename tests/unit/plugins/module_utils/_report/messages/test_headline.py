@@ -194,6 +194,13 @@ def test_no_word_is_cut_where_a_quote_begins():
     assert line.endswith('"…cannot open the network namespace qdhcp-1: No such file"')
 
 
+def test_of_a_long_error_with_a_long_end_the_end_is_quoted_from_its_beginning():
+    said = "Unable to load module rbd. Perhaps you want to install qemu-block-extra or qemu-block-supplemental package?"
+    line = quoting(f"internal error: process exited while connecting to monitor: qemu-system-x86_64: {said}")
+    assert '"Unable to load module rbd. Perhaps you want to install ' in line
+    assert line.endswith(' …"')
+
+
 def test_a_long_error_that_is_one_sentence_is_quoted_from_its_beginning():
     line = quoting("'pc-q35-99.0' is not a supported machine type, " + "those that are supported are many " * 5)
     assert "\"'pc-q35-99.0' is not a supported machine type" in line
