@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterable
 from itertools import filterfalse
 
@@ -37,7 +38,7 @@ REPORTABLE = (*HEADLINES, Kind.STEP, Kind.RESTART)
 SAYS_LITTLE = (How.STARTING, How.STOPPING, How.RESTARTED, None)
 # A service that was not stopped by anybody
 EXITED = (How.FAILED, How.STARTING, How.RESTARTED)
-# Somebody did this to a service: a change of its configuration adds nothing.
+# Somebody did this to a service: a change of its configuration adds nothing, unless it came just before.
 DELIBERATE = (How.STOPPED, How.FROZEN, How.PAUSED)
 # The name of the run itself in flows
 CLIENT = "client"
@@ -140,12 +141,23 @@ def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
     if not shown:
         return None
     reported = shown[0]
-    if reported.kind == Kind.CHANGE or reported.how in DELIBERATE:
+    if reported.kind == Kind.CHANGE:
         return None
     for symptom in shown:
-        if is_recent_change(symptom, weights):
+        if is_recent_change(symptom, weights) and may_lead_to(
+            symptom, reported, weights
+        ):
             return symptom
     return None
+
+
+def may_lead_to(change: Symptom, reported: Symptom, weights: Weights) -> bool:
+    """Return whether a change may be why a component does not work, as it is if the component ended just after it."""
+    seconds = (change.ago_s or 0.0) - (reported.for_s or math.inf)
+    return (
+        reported.how not in DELIBERATE
+        or 0 <= seconds <= weights.ended_by_change_s
+    )
 
 
 def is_recent_change(symptom: Symptom, weights: Weights) -> bool:

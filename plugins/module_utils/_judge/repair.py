@@ -13,19 +13,29 @@ from .._model.how import How
 from .._model.service import Service
 from .._model.symptom import Code, Kind, Symptom
 from .case import Case
-from .evidence import DELIBERATE, SETTINGS, by_weight, is_recent_change
+from .evidence import (
+    DELIBERATE,
+    SETTINGS,
+    by_weight,
+    is_recent_change,
+    recent_change,
+)
 
 NOT_UP = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP)
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 
 
 def repair_of(cause: Cause, case: Case) -> Repair | None:
-    """Return what puts right what says most about a cause; else how its service reads settings again."""
+    """Return what puts right what says most about a cause."""
     shown = by_weight(cause)
     if not shown:
         return None
-    certain = by_link(shown[0], case), by_start(shown[0], cause, case)
-    return next(filter(None, certain), by_settings(cause, case))
+    repairs = (
+        by_link(shown[0], case),
+        by_settings(cause, case),
+        by_start(shown[0], cause, case),
+    )
+    return next(filter(None, repairs), None)
 
 
 def by_link(symptom: Symptom, case: Case) -> Repair | None:
@@ -73,7 +83,7 @@ def units_of(cause: Cause, case: Case) -> list[tuple[str, Service]]:
 def suspected_settings(cause: Cause, case: Case) -> list[Symptom]:
     """Return what is known of settings in files that may be why a component fails."""
     shown = by_weight(cause)
-    if shown[0].how in DELIBERATE:
+    if shown[0].how in DELIBERATE and not recent_change(cause, case.weights):
         return []
     # A difference may be harmless, unless it is all that speaks for the cause.
     told = shown[:1] if shown[0].kind in SETTINGS else []

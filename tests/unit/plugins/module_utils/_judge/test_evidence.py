@@ -59,6 +59,22 @@ def test_change_of_configuration_that_stops_no_service_is_not_reported(how, is_r
     assert (found is CHANGE) is is_reported
 
 
+@pytest.mark.parametrize(
+    ("how", "changed", "ended", "is_reported"),
+    [
+        (How.STOPPED, 40.0, 30.0, True),
+        # Long after the change, or before it
+        (How.STOPPED, 200.0, 30.0, False),
+        (How.STOPPED, 40.0, 50.0, False),
+        (How.FROZEN, 40.0, None, False),
+    ],
+)
+def test_change_just_before_a_service_ended_may_be_why_it_did(how, changed, ended, is_reported):
+    change = replace(CHANGE, ago_s=changed)
+    found = evidence.recent_change(cause("x", "h", change, seen(Kind.STATE, how=how, for_s=ended)), WEIGHTS)
+    assert (found is change) is is_reported
+
+
 def test_change_of_configuration_is_reported_once():
     alone = cause("x", "h", CHANGE)
     assert evidence.main_symptom(alone, WEIGHTS) is CHANGE

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import as_json
@@ -70,10 +71,13 @@ def test_an_option_is_shown_beside_that_of_a_host_of_the_same_kind(code):
     assert words.repair(given) == f"after correcting {FILE}, on a: systemctl restart x.service"
 
 
-def test_what_somebody_has_stopped_is_started_whatever_was_changed() -> None:
-    stopped = seen(Kind.STATE, "x", "a", how=How.STOPPED, unit="x.service")
-    found = repair_of(cause("x", "a", stopped, changed()), case_of([host()]))
-    assert found == Repair(Condition.NOT_INTENDED, "systemctl restart x.service", "a")
+def test_what_somebody_has_stopped_is_started_and_what_ended_by_a_change_after_its_correction() -> None:
+    restart, stopped = "systemctl restart x.service", seen(Kind.STATE, "x", "a", how=How.STOPPED, unit="x.service")
+    found = repair_of(cause("x", "a", stopped, changed(ago_s=40.0)), case_of([host()]))
+    assert found == Repair(Condition.NOT_INTENDED, restart, "a")
+    just_after = replace(stopped, for_s=30.0)
+    found = repair_of(cause("x", "a", just_after, changed(ago_s=40.0)), case_of([host()]))
+    assert found == Repair(Condition.FILE_IS_RIGHT, restart, "a", FILE)
 
 
 MEND = "ovn-nbctl acl-del neutron-1d to-lport 1 ip4"
