@@ -264,7 +264,7 @@ def by_way(symptom: Symptom, case: Case) -> Advice:
 def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
     shown = command(link.command, link.reader)
-    if shown and case.is_about_removed(shown.command or ""):
+    if shown and case.is_about_removed(shown.command):
         return with_kept(shown, cause, case)
     if cause.host in (None, link.reader):
         return shown
@@ -336,7 +336,7 @@ def of_guest(case: Case) -> Advice | None:
     if instance is None:
         return Advice(Reason.KEEP)
     console = Advice(Reason.SHOW_STATE, CONSOLE.format(instance.server.id))
-    if case.is_about_removed(console.command or ""):
+    if case.is_about_removed(console.command):
         console = Advice(Reason.KEEP, then=console)
     return followed(command("; ".join(images_of(case))), console)
 

@@ -80,9 +80,9 @@ class Case:
             ids.update((port.id, port.mac))
         return frozenset(ids)
 
-    def is_about_removed(self, command: str) -> bool:
+    def is_about_removed(self, command: str | None) -> bool:
         """Return whether a command needs something that the run has removed."""
-        return any(name in command for name in self.removed)
+        return any(name in (command or "") for name in self.removed)
 
     @cached_property
     def instance_host(self) -> str | None:

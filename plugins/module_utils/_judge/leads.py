@@ -168,7 +168,7 @@ LEADS = (
     ),
     Lead(
         # Packages of QEMU have a part of it each.
-        re.compile(r"[Uu]nable to load module (?P<module>[\w-]+)"),
+        re.compile(r"[Uu]nable to load module [\w-]+"),
         "ls -l /usr/lib/*/qemu /usr/lib64/qemu-kvm",
     ),
     Lead(

@@ -63,12 +63,11 @@ def of_last_call(case: Case, component: str, call: Call) -> list[Symptom]:
         return failing_api(case, component, call)
     if call.status < HTTPStatus.BAD_REQUEST:
         return []
-    refused = refusing_api(case, component, call)
     is_rejected = call.status == HTTPStatus.UNAUTHORIZED
     if is_rejected and is_token_rejected(case.stage):
         return [rejecting_api(component)]
     if is_end_of_stage(case, call) or has_logged_error(case, component):
-        return [refused]
+        return [refusing_api(case, component, call)]
     return []
 
 

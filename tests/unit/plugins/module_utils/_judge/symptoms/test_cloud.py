@@ -205,7 +205,7 @@ LATE = "2026-11-21 17:30:00"
 
 
 def heard_of(component, last_report=LATE, others=({},)):
-    """Return what is told of a service that counts as dead, beside others."""
+    """Return the symptom of a service that counts as dead, beside others."""
     silent = agent(component=component, state="down", last_report=last_report)
     return told(cloud.agents, HOST, agents=[silent, *(agent(**other) for other in others)])[0]
 
