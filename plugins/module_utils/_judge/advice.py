@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 
 from .._collect.api.refused import sought_in
 from .._components.component import LATELY
-from .._components.tables import commands_of
+from .._components.tables import answering_as, commands_of
 from .._model.chain import Link
 from .._model.codec import minute_of
 from .._model.event import CONTROL_NODE
@@ -36,7 +37,15 @@ from .evidence import (
     is_cut_off,
     recent_change,
 )
-from .leads import CONTAINER_LOG, UNIT_LOG, command, followed, lead, way
+from .leads import (
+    CONTAINER_LOG,
+    UNIT_LOG,
+    command,
+    followed,
+    lead,
+    log_of,
+    way,
+)
 from .own_errors import images_of
 from .repair import repair_of, unit_of, units_of
 from .symptoms.guest import INSTANCE
@@ -179,8 +188,8 @@ def next_thing(
         return command_for(cause, case)
     if case.pause_s is not None:
         return Advice(Reason.ALLOW_MORE_TIME)
-    if not suspects:
-        return access(case)
+    if not suspects or suspects[0].confidence < case.weights.suspect:
+        return access(case) or log_of_last_api(case)
     if is_without_host(case):
         cells = command(CELLS, case.host_of("nova-conductor"))
         return Advice(Reason.SHOW_STATE, COMPUTES, then=cells)
@@ -513,6 +522,12 @@ def access(case: Case) -> Advice | None:
     if unread:
         return Advice(Reason.MAKE_HOSTS_READABLE, hosts=tuple(unread))
     return more_logs(case.record.flows)
+
+
+def log_of_last_api(case: Case) -> Advice | None:
+    """Return the log of the service that the stage asked last."""
+    asked = map(attrgetter("service"), reversed(case.stage.calls))
+    return log_of(answering_as(next(asked, None)), case)
 
 
 def lacks_administrator(case: Case) -> bool:

@@ -221,6 +221,9 @@ class Weights:
     vxlan: int = 50
     gre: int = 42
 
+    # A suspect that is less likely is not looked at: it would send a reader astray.
+    suspect: float = 0.01
+
     # Limits of what is returned
     alternatives: int = 4
     suspects: int = 25

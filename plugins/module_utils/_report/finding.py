@@ -26,6 +26,7 @@ SHORTEST_PATH = 2
 OTHERS = 3
 # A suspect below this, which is printed as 10 %, is not shown, unless no component is named and it is the likeliest.
 UNLIKELY = 0.095
+HARDLY = 0.01
 
 
 def suspect_in_words(suspect: Alternative) -> str:
@@ -155,7 +156,7 @@ def others_in_words(verdict: Verdict) -> list[str]:
     shown = verdict.alternatives[:OTHERS]
     likely = list(filter(is_likely, shown))
     # Without a named component, one suspect is better than none.
-    first = () if verdict.component else shown[:1]
+    first = () if verdict.component else filter(is_possible, shown[:1])
     return list(map(with_reason, likely or first))
 
 
@@ -178,6 +179,10 @@ def with_reason(suspect: Alternative) -> str:
 
 def is_likely(suspect: Alternative) -> bool:
     return suspect.confidence >= UNLIKELY
+
+
+def is_possible(suspect: Alternative) -> bool:
+    return suspect.confidence >= HARDLY
 
 
 def log_of(verdict: Verdict) -> str | None:

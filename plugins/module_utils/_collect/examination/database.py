@@ -43,6 +43,12 @@ CERTIFICATE = "Ssl_server_not_after"
 GLOBAL = re.compile(r"global read lock|backup lock|commit lock")
 # The user of a health check may not see what others do.
 LACKS_RIGHTS = re.compile(r"ERROR (1227|1142) .*denied")
+# What the server itself answers has a number from 1000 to 1999, or a higher one than those of the client. Left out are
+# those about the user that asks, and about tables and columns that another release may not have.
+OF_QUESTION = "1044|1045|1054|1064|1109|1142|1146|1193|1227|1698"
+REFUSED = re.compile(
+    rf"ERROR (?!{OF_QUESTION})[13-9]\d{{3}} \(\w+\)(?: at line \d+)?: (?P<text>.*)"
+)
 STATE = re.compile(r"Waiting for (?P<lock>[A-Za-z -]{1,60})")
 
 
@@ -68,7 +74,7 @@ def read(host: Host) -> list[OwnReport]:
     except UnreadError as exc:
         if LACKS_RIGHTS.search(exc.output):
             return []
-        raise
+        return [refused(exc)]
     transactions: list[Transaction] = []
     reports: list[OwnReport | None] = []
     for line in output.splitlines():
@@ -79,6 +85,16 @@ def read(host: Host) -> list[OwnReport]:
             reports.append(READERS[row[0]](row))
     found = list(filter(None, (*reports, blocked(transactions))))
     return list(dict.fromkeys(found))
+
+
+def refused(error: UnreadError) -> OwnReport:
+    """Return that the database refuses what any healthy one answers, with its reason. Any other error is raised."""
+    match = REFUSED.search(error.output)
+    if match is None:
+        raise error
+    return OwnReport(
+        "database", "alarm", f"refuses to answer: {match['text'].strip()}"
+    )
 
 
 def certificate(row: Sequence[str]) -> OwnReport | None:

@@ -26,7 +26,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.stage 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
-from cases_by_hand import case_of, cause, cut, error, flow, seen
+from cases_by_hand import call, case_of, cause, cut, error, flow, seen
 from cases_by_hand import stage as a_stage
 
 
@@ -112,6 +112,15 @@ def test_likeliest_suspect_is_checked_where_no_more_access_would_help(suspects, 
     assert advice.access(case_of([HOST])) is None
     assert advice.advice_for(None, None, suspects, case_of([HOST])) == given
     assert advice.advice_for(None, None, suspects, waiting(2.0, [HOST])) == Advice(Reason.ALLOW_MORE_TIME)
+
+
+def test_of_suspects_that_hardly_are_it_the_service_is_looked_at_that_was_asked_last():
+    neutron = {"component": "neutron-server", "unit": "neutron-api.service", "state": "running"}
+    asked = a_stage(calls=[call(200), call(None, "network")])
+    case = case_of([as_json.host("ctl", facts={"services": [neutron]})], asked)
+    hardly = replace(cause("x", "a", seen(Kind.CHANGE, "x", "a")), confidence=case.weights.suspect / 2)
+    log = "on ctl: journalctl --unit neutron-api.service --since"
+    assert in_words(advice.advice_for(None, None, [hardly], case)).startswith(log)
 
 
 # Commands

@@ -71,6 +71,8 @@ def test_a_verdict_that_names_nobody_says_who_is_likeliest():
     told = parts(confidence=None, component=None, host=None, alternatives=[suspect("y", 0.4)])
     assert ("confidence", "too low to name one") in told
     assert ("most likely", "y (ctl), 40 %") in told
+    told = parts(confidence=None, component=None, host=None, alternatives=[suspect("y", 0.004)])
+    assert "most likely" not in dict(told)
 
 
 def test_evidence_that_is_the_headline_is_not_repeated():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.commands import UnreadError
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import database
 
 HEALTHY = "user\tn\t2\t0\nSsl_server_not_after\tNov 23 18:40:03 2036 GMT\n"
@@ -104,3 +105,23 @@ def test_a_user_that_may_not_see_others_sees_nothing(replay):
     denied = "ERROR 1227 (42000) at line 1: Access denied; you need (at least one of) the PROCESS privilege(s)"
     host = replay(None, {"id -u": "0", "mysql": (1, "", denied)})
     assert database.read(host) == []
+
+
+def test_a_limit_of_the_database_that_refuses_any_query_is_reported(replay):
+    text = "The SELECT would examine more than MAX_JOIN_SIZE rows; check your WHERE and use SET SQL_BIG_SELECTS=1"
+    failed = (1, "", f"--------------\nSELECT 'waiting'\n--------------\n\nERROR 1104 (42000) at line 1: {text}\n")
+    (report,) = database.read(replay(None, {"id -u": "0", "mysql": failed}))
+    assert (report.kind, report.text) == ("alarm", f"refuses to answer: {text}")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "ERROR 1146 (42S02) at line 1: Table 'information_schema.INNODB_TRX' doesn't exist",
+        "ERROR 1045 (28000): Access denied for user 'root'@'localhost' (using password: NO)",
+        "ERROR 2002 (HY000): Can't connect to local server through socket '/run/mysqld/mysqld.sock' (2)",
+    ],
+)
+def test_what_the_question_itself_lacks_is_not_of_the_database(replay, error):
+    with pytest.raises(UnreadError):
+        database.read(replay(None, {"id -u": "0", "mysql": (1, "", error)}))
