@@ -38,11 +38,11 @@ from .evidence import (
     recent_change,
 )
 from .leads import (
-    CONTAINER_LOG,
-    UNIT_LOG,
+    LATEST,
     command,
     followed,
     lead,
+    log_command,
     log_of,
     way,
 )
@@ -92,7 +92,7 @@ PART_OF_PROGRAM = {
     "mysql": "database",
 }
 # What shows the state of a unit; and of one that systemd takes to be running, with what ends that state
-STATE = f"systemctl status {{0}}; {UNIT_LOG}"
+STATE = "systemctl status {0.unit}; {1}"
 SUSPENDED = "ps -e -o pid,stat,unit,args | grep {0}; systemctl thaw {0}; systemctl kill --signal=SIGCONT {0}"
 # The states of services that only the engine of containers knows
 OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
@@ -483,10 +483,17 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
     for host, service in units_of(cause, case)[:1]:
         if is_known_by_engine(service):
             return command(state_of_container(service), host)
-        state = SUSPENDED if service.state == How.FROZEN else STATE
-        shown = command(state.format(service.unit), host)
+        if service.state == How.FROZEN:
+            return command(SUSPENDED.format(service.unit), host)
         if service.state != RUNNING:
-            return shown
+            # Why it has ended only its journal says.
+            return command(
+                STATE.format(service, LATEST.unit.format(service=service)),
+                host,
+            )
+        shown = command(
+            STATE.format(service, log_command(service, host, case)), host
+        )
         # Its log alone may say nothing.
         overview = commands_of(cause.component).overview
         return followed(shown, command(overview, host))
@@ -496,7 +503,9 @@ def of_unit(cause: Cause, case: Case) -> Advice | None:
 def state_of_container(service: Service) -> str:
     """Return the command that shows a container whose engine alone knows its state."""
     shown = f"ps --all --filter name=^{service.container}$"
-    return f"{service.engine} {shown}; {CONTAINER_LOG.format(service)}"
+    return (
+        f"{service.engine} {shown}; {LATEST.container.format(service=service)}"
+    )
 
 
 def is_known_by_engine(service: Service) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
-from .._components.tables import APIS
+from .._components.tables import APIS, writer_of
 from .._match import order, places
 from .._model.baseline import IdleService
 from .._model.chain import Chain
@@ -218,6 +219,20 @@ class Case:
             if service.component == component and host in (None, place.host)
         ]
         return sorted(found, key=lambda pair: pair[1].state == RUNNING)
+
+    def log_files(self, component: str, host: str) -> list[str]:
+        """Return the paths of a component's logs that were read on a host."""
+        of_host = (
+            logs.sources
+            for logs in self.record.known_logs
+            if logs.host == host
+        )
+        wanted = "/", component
+        return [
+            log.path
+            for log in chain.from_iterable(of_host)
+            if (log.path[:1], writer_of(log.service)) == wanted
+        ]
 
     def host_of(self, component: str | None) -> str | None:
         """Return the host of a component, the first one if there are several."""

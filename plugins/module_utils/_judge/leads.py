@@ -18,6 +18,7 @@ from .._components.tables import (
 )
 from .._model.finding import Advice, Reason
 from .._model.how import How
+from .._model.service import Service
 from .._model.symptom import Symptom
 from .case import Case
 
@@ -52,9 +53,27 @@ ROOM, ACCESS = "df -h {path}; df -i {path}", "namei --long {path}"
 SET_TO = (
     "grep -rnsw {port} /etc --include=*.conf --include=*.cnf --include=*.ini"
 )
-# The log of a unit of systemd, and that of a container by its engine
-UNIT_LOG = f"journalctl --unit {{0}} {LATELY}"
-CONTAINER_LOG = "{0.engine} logs --tail 50 {0.container}"
+
+
+@dataclass(frozen=True)
+class LogCommands:
+    """What shows a log where it is: in files, in the journal of a unit of systemd, or at the engine of a container."""
+
+    files: str
+    unit: str
+    container: str
+
+
+LATEST = LogCommands(
+    "tail --lines=100 {files}",
+    f"journalctl --unit {{service.unit}} {LATELY}",
+    "{service.engine} logs --tail 50 {service.container}",
+)
+WITH_WORD = LogCommands(
+    "grep --no-filename --fixed-strings {word} {files}",
+    f"journalctl --unit {{service.unit}} --grep {{word}} {LATELY}",
+    "{service.engine} logs {service.container} 2>&1 | grep --fixed-strings {word}",
+)
 
 
 @dataclass(frozen=True)
@@ -293,14 +312,26 @@ def version_of_schema(symptom: Symptom, case: Case) -> Advice | None:
     return command(version, symptom.host)
 
 
-def log_of(server: str | None, case: Case) -> Advice | None:
-    """Return the command that shows the log of a service."""
+def log_of(
+    server: str | None, case: Case, word: str | None = None
+) -> Advice | None:
+    """Return the command that shows the log of a service, or its lines with a word."""
     for host, service in case.units(server)[:1]:
-        text = UNIT_LOG.format(service.unit)
-        if service.container:
-            text = CONTAINER_LOG.format(service)
-        return command(text, host)
+        return command(log_command(service, host, case, word), host)
     return None
+
+
+def log_command(
+    service: Service, host: str, case: Case, word: str | None = None
+) -> str:
+    commands = WITH_WORD if word else LATEST
+    files = case.log_files(service.component, host)
+    text = commands.container if service.container else commands.unit
+    return (commands.files if files else text).format(
+        service=service,
+        files=shlex.join(files),
+        word=shlex.quote(word or ""),
+    )
 
 
 def way_in(symptom: Symptom, case: Case) -> Advice | None:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
 from .._components.tables import answering_as
 from .._model.details import BootDetails, VolumeDetails
-from .._model.finding import Advice, Reason
-from .._model.stage import Stage
+from .._model.finding import Advice
+from .._model.stage import Call, Stage
 from .._model.symptom import Symptom
 from .._model.words import StageName
 from .case import Case
+from .leads import command, followed, log_of
 from .symptoms.cloud import NO_VALID_HOST, is_token_rejected
 
 # Errors of these kinds are about what the run itself asked for.
@@ -26,7 +27,7 @@ KINDS = (
     "conflict", "internal", "interrupted",
 )  # fmt: skip
 # What shows more than the hint of an error, which stands beside it
-COMMANDS = {
+COMMANDS: dict[str | None, str] = {
     "unauthorized": "openstack token issue",
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
@@ -57,24 +58,28 @@ def is_refusal(stage: Stage) -> bool:
 def refused_by(case: Case, symptoms: Iterable[Symptom]) -> set[str]:
     """Return the components that refused a request of the failed stage: its APIs, and those that they asked."""
     refusing = {symptom.peer for symptom in symptoms if symptom.is_denied}
-    for call in case.stage.calls:
-        if call.status in REFUSED:
-            refusing.add(answering_as(call.service))
+    refusing.update(answering_as(call.service) for call in refused(case.stage))
     return set(filter(None, refusing))
+
+
+def refused(stage: Stage) -> list[Call]:
+    return [call for call in stage.calls if call.status in REFUSED]
 
 
 def advice_for_own_error(case: Case) -> Advice | None:
     """Return the command that shows what the run asked for, or as whom."""
-    error = case.stage.error
-    if error is None:
-        return None
-    if error.kind == "invalid":
-        text = refused_values(case)
-    elif error.kind == "tls":
-        text = certificates(case.stage)
-    else:
-        text = COMMANDS.get(error.kind)
-    return Advice(Reason.SHOW_STATE, text) if text else None
+    kind = case.stage.error_kind
+    show = SHOWN.get(kind)
+    text = show(case) if show else COMMANDS.get(kind)
+    written = of_request(case) if is_refusal(case.stage) else None
+    return followed(command(text), written)
+
+
+def of_request(case: Case) -> Advice | None:
+    """Return the command that shows what a service wrote of the request that it refused: it does not answer why."""
+    for call in refused(case.stage)[-1:]:
+        return log_of(answering_as(call.service), case, call.request_id)
+    return None
 
 
 def refused_values(case: Case) -> str | None:
@@ -109,7 +114,14 @@ def show_command(kind: str, name: str) -> str:
     return f"openstack {kind} show {shlex.quote(name)}"
 
 
-def certificates(stage: Stage) -> str | None:
+def certificates(case: Case) -> str | None:
     """Return the command that shows the certificates of the address that was asked last."""
-    asked = [call.host for call in stage.calls if call.host]
+    asked = [call.host for call in case.stage.calls if call.host]
     return CERTIFICATES.format(asked[-1]) if asked else None
+
+
+# What shows more of an error of some kind than one command for all of them
+SHOWN: dict[str | None, Callable[[Case], str | None]] = {
+    "invalid": refused_values,
+    "tls": certificates,
+}

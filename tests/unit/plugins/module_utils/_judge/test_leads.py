@@ -265,3 +265,23 @@ def test_the_log_of_a_service_in_a_container_is_shown_by_its_engine():
     case = case_of([as_json.host("ctl", facts={"services": [service]})])
     given = leads.lead(failed_at("keystone", "401 Unauthorized", How.DENIED), case)
     assert in_words(given).endswith("; on ctl: podman logs --tail 50 k")
+
+
+def in_file(service, path):
+    return {"service": service, "path": path, "complete": True, "first": 1.0, "reason": None}
+
+
+def test_a_log_is_shown_where_it_was_read():
+    service = {"component": "placement-api", "unit": "p.service", "state": "running", "container": "p", "engine": "x"}
+    files = [in_file("placement", "/var/log/a b.log"), in_file("nova-api", "/n"), in_file("placement", "journal of p")]
+    logs = [
+        {"host": host, "reason": None, "unread": [], "sources": sources}
+        for host, sources in (("c1", files[1:]), ("ctl", files))
+    ]
+    case = case_of([as_json.host("ctl", facts={"services": [service]})], logs=logs)
+    shown = "on ctl: tail --lines=100 '/var/log/a b.log'"
+    assert in_words(leads.log_of("placement-api", case)) == shown
+    lines = "on ctl: grep --no-filename --fixed-strings 'req 1' '/var/log/a b.log'"
+    assert in_words(leads.log_of("placement-api", case, "req 1")) == lines
+    elsewhere = case_of([as_json.host("ctl", facts={"services": [service]})], logs=logs[:1])
+    assert in_words(leads.log_of("placement-api", elsewhere)) == "on ctl: x logs --tail 50 p"

@@ -59,6 +59,18 @@ def test_a_service_that_rejects_a_token_that_was_given_is_not_a_wrong_password()
     assert {"glance-api"} <= suspects
 
 
+def test_of_a_refused_request_the_lines_of_the_service_are_shown():
+    """Keystone answers each of them in the same words, and logs why."""
+    service = {"component": "keystone", "unit": "k.service", "state": "running"}
+    refused = {**call("identity", "POST", "/v3/auth/tokens", 401), "request_id": "req-1"}
+    record = {
+        **failed("auth", "unauthorized", calls=[refused]),
+        "hosts": [as_json.host("ctl", facts={"services": [service]})],
+    }
+    command = as_json.verdict_on(record)["next"]
+    assert command.startswith("openstack token issue; on ctl: journalctl --unit k.service --grep req-1 --since")
+
+
 def with_changed(component, path, record):
     """Return a record with a host on which a file of a component was changed just now, which logged an error."""
     service = {"component": component, "unit": f"{component}.service", "state": "running"}
