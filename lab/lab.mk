@@ -80,9 +80,10 @@ test-on-lab: ## The tests on a lab that runs, and Molecule's scenario default
 	$(ON_LAB_MOLECULE) default
 
 # A devstack takes a slow machine half an hour to build: make soak-devstack tests on it.
-test-beside: ## The tests on a lab with OVN, which is removed afterwards
+test-beside: ## The tests on a lab with OVN, which is removed afterwards, and then those that run long without a lab
 	$(MAKE) test-ovn
 	$(MAKE) ovn-destroy
+	$(MAKE) fuzz newcomers
 
 OF_OVN := test-ovn soak-ovn faults-ovn diagnoses-ovn ovn-destroy
 $(OF_OVN): export LAB_NETWORK := ovn

@@ -56,9 +56,9 @@ importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, 
 oldest: ## unit-2.19 and sanity-2.19, in parallel
 	$(call side-by-side,2,0) $(OLDEST)
 
-# The longest ones begin first.
-without-lab: ## All parts of make test that need no lab and install no packages, in parallel
-	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) playbooks pylint importer $(OLDEST) docs fuzz newcomers
+# The longest ones begin first. Those of test-beside wait for it: then the tests on the lab leave time.
+without-lab: ## The parts of make test that need no lab and install no packages, in parallel, except those of test-beside
+	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) playbooks pylint importer $(OLDEST) docs
 
 browser: $(VENV)/ready docs ## Pages of runs and the search of the site in a real browser, and the diagrams by Mermaid's own parser
 	@tools/install-programs chromium npm

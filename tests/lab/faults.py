@@ -17,6 +17,8 @@ CONTROLLER, NETWORK, STORAGE = (GROUPS[name][0] for name in ("controller", "netw
 COMPUTE, OTHER = GROUPS["compute"][0], GROUPS["compute"][-1]
 # Only an administrator may say which host takes the instance.
 HERE = {"cloud": "lab-admin", "host": COMPUTE}
+# A boot that the cloud ends itself is waited for, however slow the machine is.
+ENDS_ITSELF = {"boot_timeout": 90}
 FRESH = {"image_file": str(DIRECTORY / "probe.raw"), "image_store": "rgw"}
 NO_VOLUME = {"volume": "none"}
 # What a run says of itself when the cloud has answered the request for the server, and later.
@@ -195,6 +197,7 @@ fault(
     "19 24 43",
     **NO_VOLUME,
     **HERE,
+    **ENDS_ITSELF,
 )
 fault("rbd-key-wrong", wrong_key, "boot", "ceph ceph-mon nova-compute", COMPUTE, "19 21 22 24", **NO_VOLUME, **HERE)
 
@@ -322,7 +325,7 @@ fault(
     "9 10 11 N6",
     **NO_VOLUME,
 )
-fault("libvirt-secret-missing", no_secret, "boot", "libvirt", COMPUTE, "43", **NO_VOLUME, **HERE)
+fault("libvirt-secret-missing", no_secret, "boot", "libvirt", COMPUTE, "43", **NO_VOLUME, **HERE, **ENDS_ITSELF)
 
 
 # The guest
