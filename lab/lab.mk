@@ -145,7 +145,7 @@ faults-devstack: devstack ## The same on a devstack, which is built first and st
 
 soak-ovn: ## On a lab with OVN: its tests, ten runs in a row, the faults of OVN's parts, and a slice of the catalogue
 	$(MAKE) test-ovn
-	$(call pytest-on,ovn,tests/lab/test_ovn.py tests/lab/test_ovn_faults.py) -m soak --capture=no
+	$(call pytest-on,ovn,$(addprefix tests/lab/test_,ovn.py ovn_faults.py sudo.py)) -m soak --capture=no
 	$(run-faults)
 
 soak-devstack: ## Each variant of the devstack built, tested and removed; ten runs in a row and the faults on the first

@@ -1,7 +1,6 @@
 # The parts of make check and make test, one by one; the Makefile includes this file.
-.PHONY: quick unit playbooks unit-2.19 oldest without-lab style lint types docs-lint sanity sanity-2.19 sanity-of-all pylint importer browser alerts fuzz newcomers pictures
+.PHONY: quick unit playbooks unit-2.19 without-lab style lint types docs-lint sanity sanity-of-all pylint importer browser alerts fuzz newcomers pictures
 
-OLDEST := unit-2.19 sanity-2.19
 # More workers than eight only take longer to begin.
 WORKERS ?= auto
 ON_ALL_CORES := --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal
@@ -43,9 +42,6 @@ sanity: $(VENV)/ready ## Sanity tests of the newest ansible-core, except pylint,
 pylint: $(VENV)/ready ## Pylint with the rules of the newest ansible-core, of all files except our own tests
 	$(BIN)/python tools/ansible-test sanity --without-tests --test pylint
 
-sanity-2.19: $(OLD)/ready ## Sanity tests of the oldest ansible-core, except pylint, of all files except our own tests
-	$(OLD)/bin/python tools/ansible-test sanity --without-tests --skip-test pylint
-
 # Our own tests are more than half of all lines, and no user loads them: make matrix runs this.
 sanity-of-all: $(OLD)/ready ## Sanity tests of the oldest ansible-core of all files
 	$(OLD)/bin/python tools/ansible-test sanity
@@ -53,12 +49,9 @@ sanity-of-all: $(OLD)/ready ## Sanity tests of the oldest ansible-core of all fi
 importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
 	$(IMPORTER)/bin/python tools/tarballs.py
 
-oldest: ## unit-2.19 and sanity-2.19, in parallel
-	$(call side-by-side,2,0) $(OLDEST)
-
 # The longest ones begin first. Those of test-beside wait for it: then the tests on the lab leave time.
 without-lab: ## The parts of make test that need no lab and install no packages, in parallel, except those of test-beside
-	$(call side-by-side,3,0) unit sanity-2.19 $(CHECK) playbooks pylint importer $(OLDEST) docs
+	$(call side-by-side,3,0) unit unit-2.19 $(CHECK) playbooks pylint importer docs
 
 browser: $(VENV)/ready docs ## Pages of runs and the search of the site in a real browser, and the diagrams by Mermaid's own parser
 	@tools/install-programs chromium npm

@@ -151,6 +151,7 @@ def test_a_server_that_works_is_found_to_work(working, diagnosed_live):
 # By reports of sos
 
 
+@pytest.mark.soak
 def test_reports_of_sos_show_what_a_live_host_does(working, lab_hosts, tmp_path):
     """The real program makes them: of the server's host, the controller, and a host of the network."""
     other = GROUPS.get("network", GROUPS["controller"])[0]
