@@ -72,6 +72,7 @@ class Cloud:
     pools: list[Json] = field(default_factory=list)
     types: list[Json] = field(default_factory=list)
     quotas: Json = field(default_factory=dict)
+    volumes: Json = field(default_factory=dict)
     current_project_id = "p1"
     asked: list[tuple[str, str, Json]] = field(default_factory=list)
 
@@ -147,6 +148,9 @@ class Cloud:
 
     def get_scheduler_stats(self, _parts: list[str], _query: Json) -> tuple[int, Json]:
         return 200, {"pools": self.pools}
+
+    def get_volumes(self, _parts: list[str], _query: Json) -> tuple[int, Json]:
+        return 200, self.volumes
 
     def get_quotas(self, _parts: list[str], _query: Json) -> tuple[int, Json]:
         return 200, {"quota": self.quotas}

@@ -38,6 +38,7 @@ BY_SHORTAGE = {
     Shortage.IMAGE: "openstack image show {subject}",
     Shortage.REFUSED: "openstack {subject} list --long",
     Shortage.QUOTA: "openstack quota show --usage",
+    Shortage.MISCOUNTED: "cinder-manage quota check",
     Shortage.SEGMENTS: "openstack network list --long",
     Shortage.NETWORK_DISABLED: "openstack network show {subject}",
     Shortage.NO_DHCP: "openstack subnet list --long",
@@ -58,7 +59,10 @@ OF_FLAVOR = (
 )
 FLAVOR = "flavor"
 # The component on whose host the command about what is missing is run, where it is not one of the API
-RUN_ON = {Shortage.UNMAPPED: "nova-conductor"}
+RUN_ON = {
+    Shortage.UNMAPPED: "nova-conductor",
+    Shortage.MISCOUNTED: "cinder-api",
+}
 # What bounds the networks of projects: their types, and how many there are of each
 SEGMENT_RANGES = (
     "grep -rhsE '^(tenant_network_types|network_vlan_ranges|vni_ranges|tunnel_id_ranges)' "
@@ -195,11 +199,12 @@ def candidates_command(_reason: Reason, explanation: Explanation) -> str:
     )
 
 
-# What lifts a ban that may be a mistake
+# What lifts a ban that may be a mistake, or counts again
 REPAIRS = {
     Shortage.DISABLED: "openstack compute service set --enable <host> nova-compute",
     Shortage.FORCED_DOWN: "openstack --os-compute-api-version 2.11 compute service set --up <host> nova-compute",
     Shortage.NETWORK_DISABLED: "openstack network set --enable {subject}",
+    Shortage.MISCOUNTED: "cinder-manage quota sync",
     Shortage.PORT_DISABLED: "openstack port set --enable {subject}",
 }
 # The client's option for each quota, by its name in the API

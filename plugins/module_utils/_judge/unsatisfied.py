@@ -332,9 +332,7 @@ def requested_zone(case: Case) -> str | None:
 
 
 def with_numbers(quota: Reason, capacity: Capacity) -> Reason:
-    """Return a quota with its numbers. Neutron's refusals have none, so it was asked which quotas leave no room."""
-    if quota.capacity is not None:
-        return quota
+    """Return a quota with its numbers, where the cloud was asked for those that its refusal does not have."""
     named = [
         use
         for use in capacity.quotas
@@ -343,8 +341,10 @@ def with_numbers(quota: Reason, capacity: Capacity) -> Reason:
     if not named:
         return quota
     use = named[0]
+    is_full = use.used >= use.limit
     return replace(
         quota,
+        code=Shortage.QUOTA if is_full else Shortage.MISCOUNTED,
         subject=use.name,
         free=use.limit - use.used,
         capacity=use.limit,

@@ -54,6 +54,7 @@ class Shortage(Word):
     IMAGE = "image"
     REFUSED = "refused"
     QUOTA = "quota"
+    MISCOUNTED = "miscounted"
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
     DENIED = "denied"

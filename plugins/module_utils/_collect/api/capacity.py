@@ -67,6 +67,8 @@ EXPECTED: tuple[type[BaseException], ...] = (
     StageError,
 )
 COMPUTE, DOWN = "nova-compute", "down"
+# A quota of Cinder
+VOLUMES = "volumes"
 # Since these versions an answer has what is read here. An older cloud is asked in its own newest version.
 (
     SERVICES_SINCE,
@@ -796,6 +798,23 @@ def quotas_of(reader: Reader) -> tuple[QuotaUse, ...]:
         )
         for name, quota in quotas.items()
     )
+
+
+def of_volumes(cloud: Any, limit: int) -> Capacity:
+    """Return how many volumes there really are, which Cinder counts for a quota by itself. The user may ask."""
+    reader = Reader(cloud)
+    there = reader.attempt(
+        "the volumes of the project", lambda: count_volumes(reader)
+    )
+    if there is None:
+        return Capacity(unread=reader.unread)
+    return Capacity(quotas=(QuotaUse(VOLUMES, limit, there),))
+
+
+def count_volumes(reader: Reader) -> int | None:
+    """Return the number of volumes; None if a page with a link to the next one does not have all."""
+    page = reader.get("block_storage", "/volumes")
+    return None if "volumes_links" in page else len(page["volumes"])
 
 
 def of_network(cloud: Any, network: str) -> Capacity:

@@ -52,12 +52,14 @@ def look(request: Request) -> Capacity | None:
 
 
 def for_quota(request: Request) -> Capacity | None:
-    """Return the quotas of Neutron that leave no room; None if the refusal itself has the numbers."""
+    """Return what the refusal of a quota does not show; None if it has all numbers, as that of Nova."""
+    quota = refused.quota_in(request.error)
+    if quota.capacity is None:
+        return capacity.of_quotas(request.member())
     # Other services than Neutron show the numbers when they refuse.
-    shown = refused.quota_in(request.error).capacity
-    if shown is not None:
-        return None
-    return capacity.of_quotas(request.member())
+    if quota.subject == capacity.VOLUMES:
+        return capacity.of_volumes(request.member(), quota.capacity)
+    return None
 
 
 def is_boot_in_unknown_zone(request: Request) -> bool:

@@ -648,6 +648,17 @@ def quota(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     return f"{limit}{used}", limit, reason.subject
 
 
+def miscounted(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
+    limit = f"{reason.subject}: limit {reason.capacity}"
+    there = (reason.capacity or 0) - (reason.free or 0)
+    return (
+        f"{limit}, but the project has {there}, so they are counted wrong",
+        f"{limit}, counted wrong",
+    )
+
+
 def segments(_reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
     return ("no VLAN or tunnel id is left for a tenant network",)
 
@@ -726,6 +737,7 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
         lambda reason, _explanation, _hosts: (reason.detail or "",),
     ),
     Shortage.QUOTA: quota,
+    Shortage.MISCOUNTED: miscounted,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
     Shortage.DENIED: denied,

@@ -226,6 +226,16 @@ REQUESTS = {
         "Quota exceeded: volumes: limit 10",
         "openstack quota show --usage",
     ),
+    "a quota of Cinder that has counted volumes that are gone": (
+        {
+            "message": "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded for quota 'volumes'.",
+            "name": "volume",
+            "kind": "quota",
+            "capacity": Capacity(quotas=(QuotaUse("volumes", 10, 3),)),
+        },
+        "Quota exceeded: volumes: limit 10, but the project has 3, so they are counted wrong",
+        "cinder-manage quota check",
+    ),
     "an address": (
         {
             "message": "No fixed IP addresses available for network: n1",

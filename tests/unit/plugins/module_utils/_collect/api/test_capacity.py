@@ -168,6 +168,17 @@ def test_quota_without_numbers_is_asked_for_as_the_runs_user():
     assert looked(Cloud([]), "boot", words, kind="quota") is None
 
 
+def test_volumes_are_counted_where_cinder_refuses_one_by_its_own_count():
+    words = "VolumeLimitExceeded: Maximum number of volumes allowed (5) exceeded for quota 'volumes'."
+    cloud = Cloud([], volumes={"volumes": [{"id": "a"}, {"id": "b"}]})
+    assert looked(cloud, "volume", words, kind="quota", with_admin=False).quotas == (QuotaUse("volumes", 5, 2),)
+    # There are more of them than are listed.
+    cloud = Cloud([], volumes={"volumes": [{"id": "a"}], "volumes_links": [{"rel": "next", "href": "x"}]})
+    assert looked(cloud, "volume", words, kind="quota", with_admin=False).quotas == ()
+    strange = looked(Cloud([], volumes={"volume": []}), "volume", words, kind="quota", with_admin=False)
+    assert (strange.quotas, len(strange.unread)) == ((), 1)
+
+
 def test_full_network_is_asked_for_its_addresses():
     use = looked(Cloud([]), "boot", "No fixed IP addresses available for network: n1").addresses
     assert (use.network, use.total, use.used) == ("lan", 253, 253)
