@@ -115,7 +115,7 @@ def place(verdict: Verdict) -> Pairs:
 
 
 def alternatives(verdict: Verdict) -> list[str]:
-    suspects = verdict.alternatives
+    suspects = list(filter(finding.is_possible, verdict.alternatives))
     if len(suspects) <= SUSPECTS_IN_FINDING:
         return []
     return list(map(finding.suspect_in_words, suspects))
