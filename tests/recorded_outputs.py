@@ -15,8 +15,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._report impor
 from as_json import Json, plain, typed, verdict_on
 from tree import RECORDED
 
-# A run on the lab as make demo starts it: it passed, and its hosts were checked.
-PASSED = "pages/20261121-152747-af4099"
+# The run of make demo, and the one of docs/first-verdict.md that fails
+DEMO, TUTORIAL = "demo/20261130-090007-35e85b", "demo/20261130-090254-0e816e"
+# A run whose flow is drawn
+DRAWN = "pages/20261121-152747-af4099"
 CONTROL_NODE = (None, "localhost")
 # The errors of stages in the words of the day when the runs were recorded, and in those of today, which stages print:
 # unit/plugins/modules/test_quoted_errors.py checks it.

@@ -23,11 +23,10 @@ from ansible_collections.stackproof.provision.plugins.module_utils._report.seque
 from tree import ROOT
 
 TEMPLATE = ROOT / "roles/report/templates/report.html.j2"
-FAULT = "dhcp-agent-stopped"
 # As the recorded run was called
 COMMAND = (
     "$ ansible-playbook -i inventory.yml stackproof.provision.verify -e stackproof_cloud=lab \\",
-    "    -e stackproof_admin_cloud=lab-admin -e stackproof_floating_ip=true -e stackproof_tcp_port=80",
+    "    -e stackproof_floating_ip=true -e stackproof_tcp_port=80",
     "",
 )
 LICENCE = "<!-- Copyright (c) 2026, stackproof contributors\n     SPDX-License-Identifier: GPL-3.0-or-later -->"
@@ -91,18 +90,18 @@ def color_of(line: str) -> str | None:
 
 
 def verify_svg() -> str:
-    return terminal([*COMMAND, *recorded.summary(recorded.PASSED)], "The summary of a run of verify on the lab")
+    return terminal([*COMMAND, *recorded.summary(recorded.DEMO)], "The summary of a run of verify on the lab")
 
 
 def flow_svg() -> str:
-    record = recorded.read(recorded.PASSED)
+    record = recorded.read(recorded.DRAWN)
     _name, flow = rows.drawn(record)[0]
     return drawing.picture(rows.diagram(flow), record).file
 
 
 def report_html() -> str:
     """Return the page of a failed run. Its flow is on its own picture."""
-    return page.render(recorded.failed(FAULT), TEMPLATE)
+    return page.render(recorded.read(recorded.TUTORIAL), TEMPLATE)
 
 
 # Pictures that are text, by their names

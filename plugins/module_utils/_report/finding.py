@@ -81,10 +81,13 @@ def parts(record: Record) -> list[Part]:
 
 
 def without_repetition(lines: Iterable[str]) -> list[str]:
-    """Return the lines without those that another one has with a detail in brackets behind it."""
-    kept = dict.fromkeys(lines)
-    detailed = {line.rpartition(" (")[0] for line in kept}
-    return [line for line in kept if line not in detailed]
+    """Return the lines without those that are the begin of another one, which says more."""
+    kept = list(dict.fromkeys(lines))
+    return [line for line in kept if not is_begin_of_one(line, kept)]
+
+
+def is_begin_of_one(line: str, others: Iterable[str]) -> bool:
+    return any(other.startswith(f"{line} ") for other in others)
 
 
 def each(name: str, lines: Iterable[str]) -> list[Part]:
