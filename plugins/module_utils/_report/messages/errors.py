@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..._components.tables import writer_of
+from ..._components.tables import share_of_healthy_runs, writer_of
 from ..._model.record import LoggedError
 from ..._record.words import listed
 from .words import at_place
@@ -18,12 +18,12 @@ MOST = 3
 
 
 def errors_sentence(errors: Iterable[LoggedError]) -> str:
-    """Return which kinds of errors were logged; an empty text without any.
+    """Return which kinds of errors were logged that are not those of any healthy run; an empty text without any.
 
     Those come first that were not logged while all worked, and of these the ones with an id of the run.
     """
     logged = sorted(
-        (error for error in errors if not error.is_warning),
+        filter(is_worth_a_word, errors),
         key=lambda error: (error.usual or 0.0, not error.own),
     )
     kinds = list(dict.fromkeys(map(kind_of, logged)))
@@ -32,6 +32,13 @@ def errors_sentence(errors: Iterable[LoggedError]) -> str:
         if kinds
         else ""
     )
+
+
+def is_worth_a_word(error: LoggedError) -> bool:
+    known = share_of_healthy_runs(
+        writer_of(error.service), error.logger, error.exception
+    )
+    return not (error.is_warning or known)
 
 
 def kind_of(error: LoggedError) -> str:

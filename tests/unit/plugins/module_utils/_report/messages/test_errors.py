@@ -33,3 +33,10 @@ def test_errors_that_are_new_come_first(usual, order):
     ]
     words = errors_sentence(errors).replace("nova-compute (h1): ", "")
     assert words == f" Errors were logged in that time: {order}."
+
+
+def test_an_error_of_any_healthy_run_is_left_out():
+    """Open vSwitch asks for the tap of a guest that has gone."""
+    usual = as_error(logged("openvswitch", logger="netdev_linux"))
+    assert errors_sentence([usual]) == ""
+    assert errors_sentence([usual, as_error(logged("openvswitch", logger="bridge"))]).endswith(": ovsdb (h1): bridge.")
