@@ -75,7 +75,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
 def by_own_error(case: Case) -> Finding:
     """Return what shows what the run asked for as whom, or who refuses that since it was given other settings."""
     own = Finding(advice=advice_for_own_error(case))
-    if not is_refusal(case.stage):
+    if not is_refusal(case):
         return own
     found = by_fault(case)
     if found.change is None or found.cause is None:

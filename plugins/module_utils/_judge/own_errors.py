@@ -32,7 +32,11 @@ COMMANDS: dict[str | None, str] = {
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
 REFUSALS = ("unauthorized", "forbidden")
-REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+REFUSED = (
+    HTTPStatus.UNAUTHORIZED,
+    HTTPStatus.FORBIDDEN,
+    HTTPStatus.CONFLICT,
+)
 # What a web service answers that has nothing at a path which the others have; else it names what it does not find.
 NO_ROUTE = re.compile(
     r"(?:(?:404 )?Not Found:? )?The (?:resource could not be found|requested URL was not found)"
@@ -50,9 +54,28 @@ def is_own_error(stage: Stage) -> bool:
     )
 
 
-def is_refusal(stage: Stage) -> bool:
-    """Return whether the cloud did not know who asked, or forbade it."""
-    return stage.error_kind in REFUSALS
+def is_refusal(case: Case) -> bool:
+    """Return whether the cloud did not know who asked or forbade it, or refuses what it has just made for the run.
+
+    Where a server runs only an administrator may say: any cloud forbids that.
+    """
+    kind = case.stage.error_kind
+    if kind == "conflict":
+        return is_about_own(case)
+    return kind in REFUSALS and not chooses_host(case.stage)
+
+
+def is_about_own(case: Case) -> bool:
+    """Return whether the error of the stage names something that the run has created."""
+    message = case.stage.error_message
+    made = (item.id for item in case.record.resources if item.created)
+    return any(identity in message for identity in made)
+
+
+def chooses_host(stage: Stage) -> bool:
+    """Return whether the run asks for a host by its name, or behind that of a zone."""
+    zone = str(stage.details.get("requested_zone"))
+    return "requested_host" in stage.details or ":" in zone
 
 
 def refused_by(case: Case, symptoms: Iterable[Symptom]) -> set[str]:
@@ -71,7 +94,7 @@ def advice_for_own_error(case: Case) -> Advice | None:
     kind = case.stage.error_kind
     show = SHOWN.get(kind)
     text = show(case) if show else COMMANDS.get(kind)
-    written = of_request(case) if is_refusal(case.stage) else None
+    written = of_request(case) if is_refusal(case) else None
     return followed(command(text), written)
 
 

@@ -149,6 +149,11 @@ class Stage:
         """Return why the stage failed, in a word."""
         return self.error.kind if self.error else None
 
+    @property
+    def error_message(self) -> str:
+        """Return why the stage failed, in a sentence; nothing if it has not."""
+        return self.error.message if self.error else ""
+
     def details_as(self, kind: type[Known]) -> Optional[Known]:
         """Return what the stage found; None for a record of others that has it otherwise."""
         try:

@@ -184,7 +184,7 @@ def stage_spans(stage: Stage) -> list[Span]:
 def error_of_stage(stage: Stage) -> str | None:
     if stage.status != StageStatus.FAILED:
         return None
-    return stage.error.message if stage.error else "it failed"
+    return stage.error_message or "it failed"
 
 
 def call_span(parent: str, number: int, call: Call) -> Span:

@@ -131,7 +131,7 @@ def request_of(call: Call) -> str:
 
 
 def silent_api(case: Case, component: str, call: Call) -> Symptom:
-    message = case.stage.error.message if case.stage.error else ""
+    message = case.stage.error_message
     how = how_of(message) or How.SILENT
     peer = place_of(call, component, how)
     if peer and component != reach.CATALOG and reach.is_misplaced(case, peer):

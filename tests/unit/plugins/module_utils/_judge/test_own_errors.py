@@ -113,3 +113,35 @@ def test_an_api_without_a_path_that_the_others_have_is_judged(answer, is_judged)
     verdict = as_json.verdict_on(record)
     suspects = {other["component"] for other in verdict["alternatives"]} | {verdict["component"]}
     assert ("neutron-server" in suspects) is is_judged
+
+
+def test_who_refuses_what_it_has_just_made_with_other_settings_is_named():
+    network = as_json.plain(Resource("network", "1234-n", "run-network", created=True))
+    asked = call("network", "POST", "/v2.0/subnets", 409)
+    stages = [
+        as_json.stage("image", "ok"),
+        as_json.stage(
+            "network",
+            "failed",
+            error=error("conflict", message="MTU of 1234-n is not valid"),
+            calls=[asked],
+            resources=[network],
+        ),
+    ]
+    path = "/etc/neutron/neutron.conf"
+    record = with_changed("neutron-server", path, {**as_json.new_record("run", "cloud"), "stages": stages})
+    verdict = as_json.verdict_on(record)
+    assert (verdict["component"], verdict["host"]) == ("neutron-server", "ctl")
+    # What others have may be in use.
+    stages[1]["error"]["message"] = "MTU of 5678-n is not valid"
+    assert as_json.verdict_on(record)["component"] is None
+
+
+@pytest.mark.parametrize("details", [{"requested_zone": "nova:c1"}, {"requested_host": "c1"}])
+def test_a_host_that_only_an_administrator_may_choose_is_no_fault(details):
+    asked = call("compute", "POST", "/v2.1/servers", 403)
+    record = failed("boot", "forbidden", details, calls=[asked])
+    changed = with_changed("nova-api", "/etc/nova/nova.conf", record)
+    assert as_json.verdict_on(changed)["component"] is None
+    without = with_changed("nova-api", "/etc/nova/nova.conf", failed("boot", "forbidden", calls=[asked]))
+    assert as_json.verdict_on(without)["component"] == "nova-api"
