@@ -78,7 +78,8 @@ APACHE = re.compile(
 # What a module of exceptions has, the usual endings of exceptions, and those of OpenStack's own. A name has letters
 # only, so that it cannot be a token.
 RAISED = (
-    r"((?:[a-z_]\w{0,40}\.){0,8}(?:(?<=\bexception\.)[A-Za-z]{1,60}|(?<=\bexceptions\.)[A-Za-z]{1,60}|[A-Za-z]{0,60}"
+    r"((?:[a-z_]\w{0,40}\.){0,8}(?:(?<=\bexception\.)[A-Z][A-Za-z]{0,59}"
+    r"|(?<=\bexceptions\.)(?:[a-z_]\w{0,40}\.)?[A-Z][A-Za-z]{0,59}|[A-Za-z]{0,60}"
     r"(?:Error|Exception|Timeout|TimedOut|NotFound|Unavailable|Refused|Forbidden|Unauthorized|Failed|Failure|Exceeded"
     r"|Conflict|NotSupported|Unsupported|UnsupportedHardware|NoValidHost|NoMoreFixedIps|NoValidBackend"
     r"|DeadlinePassed|Undeliverable|SERVER_DOWN)))"

@@ -16,10 +16,12 @@ from ..._components.tables import (
     APIS,
     LIBRARIES,
     OVSDB_SERVERS,
+    answering_as,
     answering_calls_of,
     depends_on,
     meant_by_exception,
     project_of,
+    service_type_of,
     share_of_healthy_runs,
     writer_of,
 )
@@ -38,6 +40,8 @@ from .reach import CATALOG
 
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
+# The exception of who asks with the token and the catalog of a request, which has no catalog
+EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
@@ -193,6 +197,10 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
         return [giver[0]]
     if error.exception_class == NO_ENDPOINT:
         return holders_of_endpoint(peers, case)
+    if error.exception_class == EMPTY_CATALOG and case.catalog:
+        # Keystone has one, as the run has seen: who has passed the request on has lost it.
+        api = answering_as(service_type_of(project_of(component)))
+        return without(component, filter(None, [api]))
     if not peers and failed_elsewhere(error, component, case):
         return [component]
     return peers

@@ -636,3 +636,16 @@ def test_what_a_host_does_not_have_enough_of(message, reasons):
 )
 def test_an_endpoint_that_the_catalog_lacks_is_known_without_its_class(message, exception):
     assert line_formats.exception_in(message) == exception
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "keystoneauth1.exceptions.catalog.EmptyCatalog",
+        "neutron_lib.exceptions.l3.FloatingIPSetupProblem",
+        "a.exceptions.OfNoUsualEnding",
+        "nova.exception.OfNoUsualEnding",
+    ],
+)
+def test_an_exception_of_any_name_is_known_by_its_module(name):
+    assert line_formats.exception_in(f"{name}: what it says") == name

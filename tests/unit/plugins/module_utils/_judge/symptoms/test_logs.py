@@ -52,6 +52,23 @@ def test_an_endpoint_that_is_not_found_is_a_fault_of_the_catalog_that_lacks_it(c
     assert [symptom.peer for symptom in found] == expected
 
 
+@pytest.mark.parametrize(
+    ("catalog", "service", "expected"),
+    [
+        # The run has seen none either.
+        (None, "nova-compute", ["keystone"]),
+        # Of the run it is not empty: it was lost where the request came in.
+        (["compute"], "nova-compute", ["nova-api"]),
+        (["compute"], "nova-api", OWN),
+    ],
+)
+def test_a_catalog_that_is_lost_on_its_way_is_a_fault_of_the_api(catalog, service, expected):
+    auth = as_json.stage("auth", "ok", details={} if catalog is None else {"catalog": catalog})
+    empty = error("keystoneauth1.exceptions.catalog.EmptyCatalog", service, mentions=["keystone"])
+    found = logs.errors(case_of(errors=[empty], stages=[auth]))
+    assert [symptom.peer for symptom in found] == expected
+
+
 def test_a_record_without_errors_shows_nothing():
     assert logs.errors(case_of()) == logs.errors(case_of(errors=None)) == told() == []
 
