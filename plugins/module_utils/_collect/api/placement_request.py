@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, Optional
 
 from ..._model.capacity import (
@@ -32,11 +33,38 @@ EMULATOR_THREADS = "hw:emulator_threads_policy"
 NO_NAME = re.compile(r"[^A-Z0-9_]")
 ZONE = "availability_zone"
 MB_PER_GB = 1024
+# How a property of a flavor is set that may be on or off
+ON = ("true", "True", "TRUE", "1", "yes", "on")
 # Properties of a flavor that stand for a trait. Those of an image have an underscore instead of the colon.
 TRAITS_OF = {
     ("hw:tpm_version", "1.2"): "COMPUTE_SECURITY_TPM_1_2",
     ("hw:tpm_version", "2.0"): "COMPUTE_SECURITY_TPM_2_0",
+    ("hw:tpm_model", "tpm-crb"): "COMPUTE_SECURITY_TPM_CRB",
     ("os:secure_boot", "required"): "COMPUTE_SECURITY_UEFI_SECURE_BOOT",
+    (
+        "hw:maxphysaddr_mode",
+        "passthrough",
+    ): "COMPUTE_ADDRESS_SPACE_PASSTHROUGH",
+    ("hw:maxphysaddr_mode", "emulate"): "COMPUTE_ADDRESS_SPACE_EMULATED",
+    (
+        "hw:pci_numa_affinity_policy",
+        "socket",
+    ): "COMPUTE_SOCKET_PCI_NUMA_AFFINITY",
+    (
+        "hw:ephemeral_encryption_format",
+        "luks",
+    ): "COMPUTE_EPHEMERAL_ENCRYPTION_LUKS",
+    **dict.fromkeys(
+        product(["hw:ephemeral_encryption"], ON),
+        "COMPUTE_EPHEMERAL_ENCRYPTION",
+    ),
+    **dict.fromkeys(
+        product(["hw:virtio_packed_ring"], ON), "COMPUTE_NET_VIRTIO_PACKED"
+    ),
+    **dict.fromkeys(
+        product(["hw:firmware_stateless"], ON),
+        "COMPUTE_SECURITY_STATELESS_FIRMWARE",
+    ),
 }
 # Properties by which filters of the scheduler choose hosts, and which Placement does not know
 OF_FILTERS = re.compile(

@@ -75,8 +75,22 @@ def test_traits_are_those_of_flavor_and_image():
     assert (found.required, found.forbidden) == (("CUSTOM_A", "CUSTOM_C"), (DISABLED, "CUSTOM_B"))
 
 
-def test_virtual_tpm_needs_its_trait():
-    assert asked({"hw:tpm_version": "2.0"}).required == ("COMPUTE_SECURITY_TPM_2_0",)
+@pytest.mark.parametrize(
+    ("specs", "trait"),
+    [
+        ({"hw:tpm_version": "2.0"}, "COMPUTE_SECURITY_TPM_2_0"),
+        ({"hw:maxphysaddr_mode": "emulate"}, "COMPUTE_ADDRESS_SPACE_EMULATED"),
+        ({"hw:ephemeral_encryption": "True"}, "COMPUTE_EPHEMERAL_ENCRYPTION"),
+        ({"hw:virtio_packed_ring": "true"}, "COMPUTE_NET_VIRTIO_PACKED"),
+    ],
+)
+def test_what_only_some_hosts_can_do_needs_its_trait(specs, trait):
+    """As Nova 2025.1 asks Placement for it."""
+    assert asked(specs).required == (trait,)
+
+
+def test_what_is_switched_off_needs_no_trait():
+    assert asked({"hw:ephemeral_encryption": "false", "hw:virtio_packed_ring": "0"}).required == ()
 
 
 def test_numbered_groups_stay_apart():
