@@ -92,8 +92,10 @@ KIND_OF_STATUS = {
 # The statuses with which services refuse what a quota does not allow, and the words by which that is known
 STATUSES_OF_QUOTA = (403, 409, 413)
 QUOTA = re.compile(r"quota|exceed|limit", re.IGNORECASE)
-# What Nova forbids in a flavor or an image, to whoever asks
-OF_REQUEST = re.compile(r"\bis forbidden when\b|\bnot permitted to override\b")
+# What Nova forbids in a flavor, in an image, or for one instance, to whoever asks
+OF_REQUEST = re.compile(
+    r"\bis forbidden when\b|\bnot permitted to override\b|\bto a single instance\b"
+)
 # What web frameworks say to a browser about the password that it has sent
 TO_BROWSER = re.compile(
     r"\s*This server could not verify that you are authorized to access the .*?credentials required\.?",
@@ -203,14 +205,14 @@ def kind_of_discovery(text: str) -> str:
 
 def kind_of_status(status: int, message: str) -> str:
     is_of_server = TOO_LARGE in " ".join(message.split())
+    if status == HTTPStatus.FORBIDDEN and OF_REQUEST.search(message):
+        return "invalid"
     if (
         status in STATUSES_OF_QUOTA
         and QUOTA.search(message)
         and not is_of_server
     ):
         return "quota"
-    if status == HTTPStatus.FORBIDDEN and OF_REQUEST.search(message):
-        return "invalid"
     other = "service" if status >= 500 else "invalid"
     return KIND_OF_STATUS.get(status, other)
 

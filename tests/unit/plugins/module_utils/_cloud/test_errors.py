@@ -166,6 +166,13 @@ def test_words_of_an_html_page_are_unescaped_and_short(recorded_answer, raised):
             "invalid",
             "locked_memory value",
         ),
+        (
+            403,
+            '{"forbidden": {"code": 403, "message": "The maximum allowed number of disk devices (1) to attach'
+            ' to a single instance has been exceeded."}}',
+            "invalid",
+            "The maximum allowed number of disk devices",
+        ),
         (403, "<html><title>403</title><body>Forbidden</body></html>", "forbidden", "Forbidden"),
         (403, "<h1>403 Forbidden</h1> Request forbidden by administrative rules.", "forbidden", "403 Forbidden"),
         (403, '{"forbidden": {"code": 403, "message": "Policy doesn\'t allow it."}}', "forbidden", "Policy doesn't"),
