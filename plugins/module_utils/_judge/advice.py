@@ -99,8 +99,9 @@ OF_ENGINE = (How.PAUSED.value, How.UNHEALTHY.value)
 
 CONSOLE = "openstack console log show {0}"
 
-# What shows cells that are disabled, and what each filter has left
-CELLS = f"nova-manage cell_v2 list_cells; journalctl --grep 'Filter.* returned|allocation candidates' {LATELY}"
+# What shows cells that are disabled
+CELLS = "nova-manage cell_v2 list_cells"
+SCHEDULER = "nova-scheduler"
 
 
 def advice_for(
@@ -192,7 +193,9 @@ def next_thing(
         return access(case) or log_of_last_api(case)
     if is_without_host(case):
         cells = command(CELLS, case.host_of("nova-conductor"))
-        return Advice(Reason.SHOW_STATE, COMPUTES, then=cells)
+        request = case.stage.details.get("request_id")
+        looked = followed(cells, log_of(SCHEDULER, case, request))
+        return Advice(Reason.SHOW_STATE, COMPUTES, then=looked)
     first = suspects[0]
     # More logs may decide, but a service that does not run is looked at before that.
     if does_not_run(first):
@@ -355,7 +358,8 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         shown = by_link(symptom.link, cause, case)
         # What another component has logged is no better than the link.
         own = filter(cause.shows, cause.symptoms)
-        return followed(first_lead(own, case), shown)
+        looked = followed(first_lead(own, case), shown)
+        return with_changed_file(looked, cause, case)
     if symptom.code in COMMANDS:
         return by_code(symptom)
     if is_wrong_endpoint(symptom):

@@ -207,6 +207,7 @@ REPAIRS = {
     Shortage.MISCOUNTED: "cinder-manage quota sync",
     Shortage.PORT_DISABLED: "openstack port set --enable {subject}",
 }
+CONDITIONS = {Shortage.MISCOUNTED: Condition.NEEDED}
 # The client's option for each quota, by its name in the API
 OPTION_OF_QUOTA = {
     **{
@@ -244,7 +245,8 @@ def repair_for(reason: Reason) -> Repair | None:
     if text is None:
         return None
     subject = shlex.quote(str(reason.subject))
-    return Repair(Condition.NOT_INTENDED, text.format(subject=subject))
+    condition = CONDITIONS.get(reason.code, Condition.NOT_INTENDED)
+    return Repair(condition, text.format(subject=subject))
 
 
 # What shows it by more than its name

@@ -581,9 +581,14 @@ def test_without_a_host_and_a_reason_the_services_the_cells_and_the_filters_are_
     conductor = {"component": "nova-conductor", "unit": "c.service", "state": "running"}
     reporting = {"component": "nova-compute", "host": "c1", "state": "up", "enabled": True, "last_report": None}
     no_host = a_stage(error=error("service", said="No valid host was found."))
-    case = case_of([as_json.host("a", facts={"services": [conductor]})], no_host, agents=[reporting])
+    scheduler = {"component": "nova-scheduler", "unit": "s.service", "state": "running"}
+    asked = {**no_host, "details": {"request_id": "req-1"}}
+    case = case_of([as_json.host("a", facts={"services": [conductor, scheduler]})], asked, agents=[reporting])
     given = in_words(advice.advice_for(None, None, SUSPECTS, case))
-    assert given.startswith("openstack compute service list --service nova-compute --long; on a: nova-manage cell_v2")
+    assert given.startswith(
+        "openstack compute service list --service nova-compute --long; on a: nova-manage cell_v2 list_cells; "
+        "journalctl --unit s.service --grep req-1 --since"
+    )
     # Where nobody was asked what the hosts lack, that comes first.
     plain_user = case_of([HOST], no_host)
     assert advice.advice_for(None, None, SUSPECTS, plain_user).reason == Reason.GIVE_ADMIN_CLOUD
