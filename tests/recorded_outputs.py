@@ -16,7 +16,7 @@ from as_json import Json, plain, typed, verdict_on
 from tree import RECORDED
 
 # The run of make demo, and the one of docs/first-verdict.md that fails
-DEMO, TUTORIAL = "demo/20261130-090007-35e85b", "demo/20261130-090254-0e816e"
+DEMO, TUTORIAL = "demo/20261130-101141-628278", "demo/20261130-090254-0e816e"
 # A run whose flow is drawn
 DRAWN = "pages/20261121-152747-af4099"
 CONTROL_NODE = (None, "localhost")
