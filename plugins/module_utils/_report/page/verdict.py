@@ -54,7 +54,7 @@ class Card:
     error: Pairs
     dependencies: str | None
     path: list[str]
-    evidence: list[str]
+    evidence: tuple[str, ...]
     unexplained: tuple[str, ...]
     alternatives: list[str]
     warnings: list[str]
@@ -88,7 +88,7 @@ def card(record: Record) -> Card:
         error=error_of(record),
         dependencies=leaning.drawing(verdict),
         path=finding.path_in_words(verdict),
-        evidence=finding.without_repetition(verdict.evidence),
+        evidence=tuple(finding.without_repetition(verdict.evidence)),
         unexplained=verdict.unexplained,
         alternatives=alternatives(verdict),
         warnings=list(record.diagnosis.warnings) if record.diagnosis else [],
