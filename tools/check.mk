@@ -49,7 +49,7 @@ sanity-of-all: $(OLD)/ready ## Sanity tests of the oldest ansible-core of all fi
 importer: $(IMPORTER)/ready ## The tarballs: their content, Galaxy's own check, and whether they work when installed
 	$(IMPORTER)/bin/python tools/tarballs.py
 
-# The longest ones begin first. Those of test-beside wait for it: then the tests on the lab leave time.
+# The longest ones begin first. fuzz and newcomers are parts of test-beside, as the tests on the lab leave time for them.
 without-lab: ## The parts of make test that need no lab and install no packages, in parallel, except those of test-beside
 	$(call side-by-side,3,0) unit unit-2.19 $(CHECK) playbooks pylint importer docs
 

@@ -214,10 +214,10 @@ def meant_by_exception(exception: str) -> list[str]:
 
 
 def share_of_healthy_runs(
-    name: str, logger: str | None, exception: str | None
+    log: str, logger: str | None, exception: str | None
 ) -> float:
-    """Return the share of healthy runs on the labs in which a component logs such an error."""
-    for error in entry_of(name).usual_errors:
+    """Return the share of healthy runs on the labs in which the writer of a log has such an error."""
+    for error in entry_of(writer_of(log)).usual_errors:
         if (error.logger, error.exception) == (logger, exception):
             return error.share
     return 0.0

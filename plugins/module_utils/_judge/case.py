@@ -71,12 +71,18 @@ class Case:
         return max(seconds, 0.0)
 
     @cached_property
+    def made(self) -> frozenset[str]:
+        """Return the ids of what the run has created."""
+        resources = self.record.resources
+        return frozenset(item.id for item in resources if item.created)
+
+    @cached_property
     def removed(self) -> frozenset[str]:
         """Return what commands would name of the run that is no longer there: ids, and the addresses of ports."""
         record = self.record
         if not record.is_removed:
             return frozenset()
-        ids = {item.id for item in record.resources if item.created}
+        ids = {*self.made}
         for port in record.ports:
             ids.update((port.id, port.mac))
         return frozenset(ids)

@@ -324,6 +324,7 @@ def log_of(
 def log_command(
     service: Service, host: str, case: Case, word: str | None = None
 ) -> str:
+    """Return the command that shows a log where it was read, or else of its container or unit."""
     commands = WITH_WORD if word else LATEST
     files = case.log_files(service.component, host)
     text = commands.container if service.container else commands.unit

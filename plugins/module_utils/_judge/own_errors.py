@@ -68,8 +68,7 @@ def is_refusal(case: Case) -> bool:
 def is_about_own(case: Case) -> bool:
     """Return whether the error of the stage names something that the run has created."""
     message = case.stage.error_message
-    made = (item.id for item in case.record.resources if item.created)
-    return any(identity in message for identity in made)
+    return any(identity in message for identity in case.made)
 
 
 def chooses_host(stage: Stage) -> bool:

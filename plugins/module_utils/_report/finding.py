@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .._judge.weights import WEIGHTS
 from .._model.diagnosis import AffectedRequest, RequestFailure
 from .._model.known_bug import KnownBug
 from .._model.record import Record, first_failed
@@ -26,7 +27,6 @@ SHORTEST_PATH = 2
 OTHERS = 3
 # A suspect below this, which is printed as 10 %, is not shown, unless no component is named and it is the likeliest.
 UNLIKELY = 0.095
-HARDLY = 0.01
 
 
 def suspect_in_words(suspect: Alternative) -> str:
@@ -185,7 +185,7 @@ def is_likely(suspect: Alternative) -> bool:
 
 
 def is_possible(suspect: Alternative) -> bool:
-    return suspect.confidence >= HARDLY
+    return suspect.confidence >= WEIGHTS.suspect
 
 
 def log_of(verdict: Verdict) -> str | None:

@@ -33,8 +33,15 @@ EMULATOR_THREADS = "hw:emulator_threads_policy"
 NO_NAME = re.compile(r"[^A-Z0-9_]")
 ZONE = "availability_zone"
 MB_PER_GB = 1024
-# How a property of a flavor is set that may be on or off
-ON = ("true", "True", "TRUE", "1", "yes", "on")
+TRUE = ("true", "1", "yes", "on")
+# How a property is set that is on, as it is written
+ON = (*TRUE, "True", "TRUE")
+# Properties that stand for a trait if they are on
+FLAGS = {
+    "hw:ephemeral_encryption": "COMPUTE_EPHEMERAL_ENCRYPTION",
+    "hw:virtio_packed_ring": "COMPUTE_NET_VIRTIO_PACKED",
+    "hw:firmware_stateless": "COMPUTE_SECURITY_STATELESS_FIRMWARE",
+}
 # Properties of a flavor that stand for a trait. Those of an image have an underscore instead of the colon.
 TRAITS_OF = {
     ("hw:tpm_version", "1.2"): "COMPUTE_SECURITY_TPM_1_2",
@@ -54,24 +61,16 @@ TRAITS_OF = {
         "hw:ephemeral_encryption_format",
         "luks",
     ): "COMPUTE_EPHEMERAL_ENCRYPTION_LUKS",
-    **dict.fromkeys(
-        product(["hw:ephemeral_encryption"], ON),
-        "COMPUTE_EPHEMERAL_ENCRYPTION",
-    ),
-    **dict.fromkeys(
-        product(["hw:virtio_packed_ring"], ON), "COMPUTE_NET_VIRTIO_PACKED"
-    ),
-    **dict.fromkeys(
-        product(["hw:firmware_stateless"], ON),
-        "COMPUTE_SECURITY_STATELESS_FIRMWARE",
-    ),
+    **{
+        (name, word): trait
+        for (name, trait), word in product(FLAGS.items(), ON)
+    },
 }
 # Properties by which filters of the scheduler choose hosts, and which Placement does not know
 OF_FILTERS = re.compile(
     r"hw:(?:mem_page_size|numa_\w+|cpu_\w+)|pci_passthrough:alias|capabilities:.+"
     r"|hw_(?:architecture|vm_mode|mem_page_size|numa_\w+|cpu_\w+)|img_hv_\w+|architecture|hypervisor_type|vm_mode"
 )
-TRUE = ("true", "1", "yes", "on")
 
 # A parameter of a question to Placement
 Query = dict[str, str]

@@ -245,9 +245,7 @@ def rank_of(error: LoggedError, is_first: bool, weights: Weights) -> float:
 
 def unusual(error: LoggedError, weights: Weights) -> float:
     """Return how much an error says that a share of the healthy runs logs too: no more than the odds of that allow."""
-    known = share_of_healthy_runs(
-        writer_of(error.service), error.logger, error.exception
-    )
+    known = share_of_healthy_runs(error.service, error.logger, error.exception)
     rate = max(known, error.usual or 0.0)
     return (
         min(1.0, -math.log(rate) / weights.strength[Kind.ERROR])

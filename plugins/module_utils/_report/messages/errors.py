@@ -35,9 +35,7 @@ def errors_sentence(errors: Iterable[LoggedError]) -> str:
 
 
 def is_worth_a_word(error: LoggedError) -> bool:
-    known = share_of_healthy_runs(
-        writer_of(error.service), error.logger, error.exception
-    )
+    known = share_of_healthy_runs(error.service, error.logger, error.exception)
     return not (error.is_warning or known)
 
 
