@@ -54,6 +54,8 @@ def not_running(
 ) -> Symptom:
     restarts = loops(case, service)
     if how == How.STARTING:
+        if restarts:
+            return looping(host, service)
         restarts = service.restarts
     symptom = Symptom(
         Code.UNIT_NOT_RUNNING,
@@ -100,19 +102,8 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
         ]
     if not service.restarts:
         return []
-    restarts = loops(case, service)
-    if restarts:
-        code = Code.UNIT_CRASH_LOOP
-        return [
-            Symptom(
-                code,
-                service.component,
-                host=host.host,
-                how=How.FAILED,
-                unit=service.unit,
-                restarts=restarts,
-            )
-        ]
+    if loops(case, service):
+        return [looping(host, service)]
     code = Code.UNIT_RESTARTED_DURING_RUN
     return [
         Symptom(
@@ -124,6 +115,18 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
             since=at,
         )
     ]
+
+
+def looping(host: Host, service: Service) -> Symptom:
+    """Return that systemd restarts a service again and again: it fails each time, wherever it is at the moment."""
+    return Symptom(
+        Code.UNIT_CRASH_LOOP,
+        service.component,
+        host=host.host,
+        how=How.FAILED,
+        unit=service.unit,
+        restarts=service.restarts,
+    )
 
 
 def began(service: Service, host: Host) -> float | None:

@@ -74,8 +74,9 @@ def test_a_service_that_does_not_run_reports_how_often_it_was_restarted_if_it_is
     assert (symptom.code, symptom.restarts) == (Code.UNIT_NOT_RUNNING, shown)
 
 
-def test_a_service_that_exits_again_and_again_is_as_bad_as_one_that_has_failed():
-    looping = service("x", "y.service", since=ENDED - 1, restarts=12)
+@pytest.mark.parametrize("state", ["running", How.STARTING.value])
+def test_a_service_that_exits_again_and_again_is_as_bad_as_one_that_has_failed(state):
+    looping = service("x", "y.service", state, since=ENDED - 1, restarts=12)
     (symptom,) = told(hosts.states, host("h1", looping))
     assert (symptom.code, symptom.how, symptom.unit) == (Code.UNIT_CRASH_LOOP, How.FAILED, "y.service")
     assert symptom.restarts == 12
