@@ -49,18 +49,23 @@ UNSUPPORTED = {
     "MemoryPageSizeNotSupported": "the size of memory pages",
     "NUMATopologyUnsupported": "the NUMA topology",
     "UnsupportedHardware": "the hardware that the image asks for",
+    "UnsupportedHostCPUControlPolicy": "limits of the processor",
     "InvalidMachineType": "the machine type",
 }
 # Exceptions of nova-compute about a request that no host would accept, by what it is about. Nova's API answers most of
 # such requests itself.
 REFUSED_REQUESTS = {
     "network": re.compile(
-        "ExternalNetworkAttachForbidden|NetworkRequiresSubnet"
+        "ExternalNetworkAttachForbidden|NetworkRequiresSubnet|SecurityGroupCannotBeApplied"
     ),
-    "port": re.compile("PortNotUsable"),
+    "port": re.compile("PortNotUsable(?:DNS)?|PortRequiresFixedIP"),
+    # What a flavor says, an image may say as well; some of these are about both.
     "flavor": re.compile(
-        r"Flavor\w+|Image(?:VCPU|CPU|NUMA)\w+|Realtime\w+|MemoryPageSize(?:Invalid|Forbidden)"
-        "|RequestedVRamTooHigh|InvalidVideoMode"
+        r"Flavor\w+|Image(?:VCPU|CPU|NUMA|SerialPort)\w+|Realtime\w+|MemoryPageSize(?:Invalid|Forbidden)"
+        r"|RequestedVRamTooHigh|InvalidVideoMode|InvalidVIOMMU\w+|InvalidWatchdogAction|SerialPortNumber\w+"
+        r"|CPUThreadPolicyConfigurationInvalid|InvalidCPU(?:Thread)?AllocationPolicy|\w+EmulatorThreadsPolicy"
+        r"|RequiredMixed\w+|InvalidMixed\w+|InvalidPCINUMAAffinity|InvalidNUMANodesNumber"
+        "|InvalidVirtualMachineMode|InvalidArchitectureName|InvalidHypervisorVirtType"
     ),
 }
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.

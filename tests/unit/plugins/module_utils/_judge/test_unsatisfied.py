@@ -437,6 +437,24 @@ def test_a_request_is_refused_only_if_no_host_failed_otherwise(other, is_refused
     assert verdict["quote"] == f"{LIMITS}: {LIMITED}"
 
 
+@pytest.mark.parametrize(
+    ("exception", "is_refused"),
+    [
+        ("InvalidVIOMMUMachineType", True),
+        ("InvalidWatchdogAction", True),
+        ("BadRequirementEmulatorThreadsPolicy", True),
+        ("SecurityGroupCannotBeApplied", True),
+        ("InvalidCPUInfo", False),
+        ("InvalidDiskInfo", False),
+        ("NovaException", False),
+    ],
+)
+def test_what_no_host_would_build_is_told_from_what_one_host_cannot(exception, is_refused):
+    errors = [logged(host="c1", exception=f"nova.exception.{exception}", quote="nova.exception.X: y")]
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
+    assert (verdict["headline"] or "").startswith("The server cannot be built as asked") is is_refused
+
+
 @pytest.mark.parametrize(("tried", "is_asked_for"), [(["c1", "c2"], True), (["c1"], False)])
 def test_what_a_host_may_also_have_in_its_settings_is_of_the_request_if_several_hosts_refuse_it(tried, is_asked_for):
     errors = [logged(host=name, exception="nova.exception.InvalidMachineType") for name in tried]
