@@ -173,6 +173,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     ServiceVersion,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
+    NO_TLS,
     Call,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
@@ -192,6 +193,12 @@ WITHOUT_VOLUME = (
     "If this cloud offers no volumes, verify it without one: stackproof_volume=none. "
     "Otherwise look at the service catalogue: openstack catalog list."
 )
+# The kind of the failure by why a service did not answer, where that is not all that is known
+KINDS: dict[str | None, str] = {"SSLError": "tls"}
+# What to do about it, where that is known as well
+UNANSWERED: dict[str | None, str] = {
+    NO_TLS: "Look at its address: openstack catalog list."
+}
 
 
 def token_details(access: Any, region: str | None) -> AuthDetails:
@@ -249,11 +256,11 @@ def check_answered(service: str, calls: list[Call]) -> None:
     why = last.error
     if last.status:
         why = f"the answer was {last.status}"
-    kind = "unreachable"
-    if why == "SSLError":
-        kind = "tls"
     raise StageError(
-        kind, f"the service {service} does not answer: {why}", resource=service
+        KINDS.get(why, "unreachable"),
+        f"the service {service} does not answer: {why}",
+        resource=service,
+        hint=UNANSWERED.get(why),
     )
 
 

@@ -10,13 +10,14 @@ import contextlib
 import contextvars
 import functools
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
-from .._model.stage import Call
+from .._model.stage import NO_TLS, Call
 from .._record import masking
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
@@ -44,6 +45,10 @@ PART = 1 << 16
 
 # The words of the system for an address where nobody listens
 REFUSED = "Connection refused"
+# What OpenSSL says of a peer that answers with something else than TLS, or not at all
+WITHOUT_TLS = re.compile(
+    r"\[SSL: (?:WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|PACKET_LENGTH_TOO_LONG|UNEXPECTED_EOF_WHILE_READING)\]"
+)
 
 # When a request was sent, the Date header of its answer, and when the answer came
 Sample = tuple[float, str, float]
@@ -147,7 +152,10 @@ def refuse_another_address(method: str, url: str, answer: Any) -> None:
 
 def reason_of(exc: BaseException) -> str:
     """Return why no answer came, in a word or two."""
-    return "connection refused" if REFUSED in str(exc) else type(exc).__name__
+    text = str(exc)
+    if REFUSED in text:
+        return "connection refused"
+    return NO_TLS if WITHOUT_TLS.search(text) else type(exc).__name__
 
 
 class CallAtWork:

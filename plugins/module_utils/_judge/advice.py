@@ -49,7 +49,7 @@ from .leads import (
 from .own_errors import images_of
 from .repair import repair_of, unit_of, units_of
 from .symptoms.guest import INSTANCE
-from .symptoms.reach import CATALOG
+from .symptoms.reach import is_wrong_endpoint
 from .weights import WEIGHTS
 
 # Commands for what no component alone shows, with the fields of the symptom in them
@@ -371,11 +371,6 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if symptom.kind == Kind.REPORT or symptom.code in BY_COMPONENT:
         return by_component(symptom, cause)
     return by_place(symptom, case)
-
-
-def is_wrong_endpoint(symptom: Symptom) -> bool:
-    """Return whether it is the catalogue that has a wrong address."""
-    return symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG
 
 
 def by_component(symptom: Symptom, cause: Cause) -> Advice | None:

@@ -13,6 +13,7 @@ from itertools import filterfalse
 from .._model.finding import Cause
 from .._model.how import How
 from .._model.symptom import Code, Kind, Symptom
+from .symptoms.reach import is_wrong_endpoint
 from .weights import Weights
 
 # What says most about a cause in a line stands first.
@@ -152,7 +153,12 @@ def recent_change(cause: Cause, weights: Weights) -> Symptom | None:
 
 
 def may_lead_to(change: Symptom, reported: Symptom, weights: Weights) -> bool:
-    """Return whether a change may be why a component does not work, as it is if the component ended just after it."""
+    """Return whether a change may be why a component does not work, as it is if the component ended just after it.
+
+    The addresses of the catalogue are in a database.
+    """
+    if is_wrong_endpoint(reported):
+        return False
     seconds = (change.ago_s or 0.0) - (reported.for_s or math.inf)
     return (
         reported.how not in DELIBERATE

@@ -20,6 +20,7 @@ from .evidence import (
     is_recent_change,
     recent_change,
 )
+from .symptoms.reach import is_wrong_endpoint
 
 NOT_UP = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP)
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
@@ -57,6 +58,8 @@ def by_start(symptom: Symptom, cause: Cause, case: Case) -> Repair | None:
 
 def by_settings(cause: Cause, case: Case) -> Repair | None:
     """Return how the service of a cause reads a file again whose settings speak for the cause."""
+    if is_wrong_endpoint(by_weight(cause)[0]):
+        return None
     services = dict(reversed(units_of(cause, case)))
     for symptom in suspected_settings(cause, case):
         host, path = str(symptom.host), str(symptom.path)

@@ -64,8 +64,8 @@ GREETINGS = {
 }
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
-# How a peer that answers is recorded
-OPEN = "open"
+# How a peer is recorded that answers, and one that answers without TLS where that is asked for
+OPEN, PLAIN = "open", "plain"
 PORT = re.compile(r"[0-9]{1,5}")
 # The marks that end the authority of a URL
 PATH_MARKS = re.compile("[/?#]")
@@ -73,6 +73,8 @@ HIGHEST_PORT = (1 << 16) - 1
 # In bytes
 LONGEST_ANSWER = 1024
 SERVER_ERROR = re.compile(rb"HTTP/\d\.\d (5\d\d)")
+# A server of HTTP; one that speaks TLS answers with 400 to a client that does not.
+HTTP_SERVER = re.compile(rb"HTTP/\d\.\d (?!400)\d")
 OWN_AUTHORITY = re.compile("local issuer|self.signed")
 
 
@@ -227,11 +229,12 @@ def probes(peers: NamedPeers) -> tuple[Reach, ...]:
 def probe(address: str, port: int, spoken: str) -> str:
     """Return open, or why not.
 
-    refused; silent: no answer to a connection; mute: accepts it and answers nothing; and others.
+    refused; silent: no answer to a connection; mute: accepts it and answers nothing; plain: it speaks HTTP without TLS,
+    and HTTPS was asked for; and others.
     """
     try:
         with socket.create_connection((address, port), SECONDS) as link:
-            return first_word(link, address, spoken)
+            how = first_word(link, address, spoken)
     except socket.timeout:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
@@ -253,9 +256,22 @@ def probe(address: str, port: int, spoken: str) -> str:
         ssl.SSLEOFError,
         ssl.SSLZeroReturnError,
     ):
-        return "closed"
+        how = "closed"
     except OSError as exc:
-        return (exc.strerror or type(exc).__name__).lower()
+        how = (exc.strerror or type(exc).__name__).lower()
+    if spoken == "https" and how != OPEN and is_plain(address, port):
+        return PLAIN
+    return how
+
+
+def is_plain(address: str, port: int) -> bool:
+    """Return whether a peer speaks HTTP without TLS."""
+    try:
+        with socket.create_connection((address, port), SECONDS) as link:
+            greet(link, address, "http")
+            return bool(HTTP_SERVER.match(link.recv(LONGEST_ANSWER)))
+    except (OSError, ValueError):
+        return False
 
 
 def first_word(link: socket.socket, address: str, spoken: str) -> str:
@@ -268,13 +284,15 @@ def first_word(link: socket.socket, address: str, spoken: str) -> str:
                 return first_word(secured, address, "http")
         if spoken not in GREETINGS:
             return OPEN
-        # A balancer may choose the service by the name that it is asked for.
-        link.sendall(
-            GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna"))
-        )
+        greet(link, address, spoken)
         return meaning(link.recv(LONGEST_ANSWER), spoken)
     except socket.timeout:
         return "mute"
+
+
+def greet(link: socket.socket, address: str, spoken: str) -> None:
+    """Send a peer its first word. A balancer may choose the service by the name that it is asked for."""
+    link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
 
 
 def meaning(answer: bytes, spoken: str) -> str:

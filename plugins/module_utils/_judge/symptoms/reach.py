@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._collect.examination.peer_probes import OPEN
+from ..._collect.examination.peer_probes import OPEN, PLAIN
 from ..._components.tables import depends_on, entry_of, project_of
 from ..._model.host import Host, Reach
 from ..._model.how import How
@@ -39,7 +39,7 @@ def probes(case: Case) -> list[Symptom]:
         for entry in probed(host):
             if entry.how == OPEN:
                 continue
-            if is_misplaced(case, entry, host):
+            if entry.how == PLAIN or is_misplaced(case, entry, host):
                 symptoms += wrong_addresses(case, host, entry)
             else:
                 # It does not answer as it should, even if no component of this host needs it.
@@ -141,6 +141,11 @@ def wrong_endpoint(case: Case, entry: Reach) -> Symptom:
     )
 
 
+def is_wrong_endpoint(symptom: Symptom) -> bool:
+    """Return whether it is the catalogue that has a wrong address."""
+    return symptom.code is Code.WRONG_ADDRESS and symptom.component == CATALOG
+
+
 def wrong_address(
     entry: Reach, component: str | None, host: str | None, certain: bool
 ) -> Symptom:
@@ -153,6 +158,7 @@ def wrong_address(
         address=entry.address,
         port=entry.port,
         setting=entry.component,
+        probe=entry.how,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..._collect.examination.peer_probes import PLAIN
 from ..._model.codec import iso_of
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
@@ -40,6 +41,8 @@ PROBES = {
 }
 # The component that keeps the service catalog
 CATALOG = "keystone"
+# Where a component has the addresses of others, if not in its own configuration
+ADDRESS_BOOKS: dict[str | None, str] = {CATALOG: "the service catalog"}
 # What an answer of a status to the guest's request for metadata says of who sent it
 METADATA = {
     401: "rejects the signature of the metadata agent; their secrets differ",
@@ -174,12 +177,12 @@ def peer_named(symptom: Symptom) -> Forms:
 
 
 def wrong_address(symptom: Symptom) -> Forms:
-    who = (
-        "the service catalog names"
-        if symptom.component == CATALOG
-        else "its configuration names"
-    )
-    text = f"{who} {symptom.address}:{symptom.port} for {symptom.setting}"
+    who = ADDRESS_BOOKS.get(symptom.component, "its configuration")
+    place = f"{symptom.address}:{symptom.port}"
+    if symptom.probe == PLAIN:
+        text = f"{who} has {symptom.setting} at https://{place}"
+        return f"{text}, which does not speak TLS", text
+    text = f"{who} names {place} for {symptom.setting}"
     return f"{text}, which is not there", text
 
 

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.credentials import kind_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import NO_TLS
 from ansible_collections.stackproof.provision.plugins.module_utils._record import run as run_module
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from ansible_collections.stackproof.provision.plugins.modules import auth as module
@@ -107,6 +108,15 @@ def test_a_service_that_does_not_answer_fails_this_stage(error, cloud, service, 
     failure = error("auth")
     assert (failure["kind"], failure["resource"]) == ("unreachable", service)
     assert failure["message"].startswith(f"the service {service} does not answer: ")
+
+
+def test_a_service_that_speaks_no_tls_is_told_from_a_wrong_certificate(error, cloud, know_cloud):
+    place = cloud.url.replace("http:", "https:")
+    know_cloud(small={**cloud.entry(), "network_endpoint_override": f"{place}/network"})
+    failure = error("auth")
+    assert failure["kind"] == "unreachable"
+    assert failure["message"] == f"the service network does not answer: {NO_TLS}"
+    assert failure["hint"] == "Look at its address: openstack catalog list."
 
 
 def test_a_service_that_hangs_ends_with_the_stage(error, cloud):

@@ -275,7 +275,23 @@ def test_each_protocol_is_begun_as_its_clients_do(listen, spoken, said):
 def test_a_peer_that_accepts_and_says_nothing_is_mute(listen, spoken):
     began = time.monotonic()
     assert peer_probes.probe("127.0.0.1", listen(mute), spoken) == "mute"
-    assert time.monotonic() - began < 2
+    # One that speaks no TLS is asked for that, too.
+    assert time.monotonic() - began < (4 if spoken == "https" else 2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_plain"),
+    [
+        (HTTP.format(200), True),
+        (HTTP.format(401), True),
+        # As a server of HTTPS answers, and something else than a server of the web
+        (HTTP.format(400), False),
+        ("SSH-2.0-OpenSSH_10.0\r\n", False),
+    ],
+)
+def test_a_server_of_the_web_that_speaks_no_tls_is_plain(listen, answer, is_plain):
+    found = peer_probes.probe("127.0.0.1", listen(answering(answer.encode()).treat), "https")
+    assert (found == peer_probes.PLAIN) is is_plain
 
 
 @pytest.mark.parametrize("treat", [lambda _link: None, resetting], ids=["an end", "a reset"])

@@ -502,6 +502,14 @@ def test_a_peer_that_listens_at_its_usual_port_is_looked_for_at_a_wrong_one(name
     assert (symptom.setting, symptom.address, symptom.port) == ("rabbitmq", "10.0.0.1", 5673)
 
 
+@pytest.mark.parametrize(
+    ("named_by", "owner"), [(("nova",), ("nova-compute", "c1")), (("catalogue", "nova"), ("keystone", "ctl"))]
+)
+def test_a_peer_that_speaks_no_tls_is_asked_for_it_by_a_wrong_address(named_by, owner):
+    (symptom,) = told(reach.probes, listening(9696), reached(peer("neutron-server", "plain", named_by, port=9696)))
+    assert (symptom.code, symptom.place) == (Code.WRONG_ADDRESS, owner)
+
+
 def test_a_peer_of_the_own_host_is_looked_for_at_a_wrong_port():
     asked = peer("ovsdb", "refused", address="127.0.0.1", port=6699)
     here = {**reached(asked, services=("nova-compute", "ovsdb")), "stores": {"listening": [6640]}}
