@@ -253,6 +253,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     Flavor,
     Image,
     ImageDetails,
+    Server,
     ServerEvent,
     VolumeDetails,
 )
@@ -460,7 +461,12 @@ def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
     if stage.params["dataplane"]:
         request["os:scheduler_hints"] = {"group": make_server_group(stage).id}
     return make_server(
-        stage, "server", request, headers_of(stage), stage.params["host"]
+        stage,
+        "server",
+        request,
+        headers_of(stage),
+        stage.params["host"],
+        **volumes.version_for(stage),
     )
 
 
@@ -500,8 +506,29 @@ def follow(stage: Stage[BootDetails], server: Named) -> None:
     """Wait until the server is active, and give it what it still needs."""
     active = wait_until_active(stage, server)
     ports = ports_of(stage, server)
-    stage.details = replace(stage.details, server=describe(active, ports))
+    described = describe(active, ports)
+    stage.details = replace(stage.details, server=described)
+    check_place(stage, server, described)
     connect(stage, server, ports)
+
+
+def check_place(
+    stage: Stage[BootDetails], server: Named, found: Server
+) -> None:
+    """Fail if the server is in another zone or on another host than was asked for. Not all users see its host."""
+    zone, _colon, node = (stage.params["availability_zone"] or "").partition(
+        ":"
+    )
+    host = stage.params["host"] or node.partition(":")[0]
+    places = (("zone", found.zone, zone), ("host", found.host, host))
+    for what, place, wanted in places:
+        if wanted and place not in (wanted, None):
+            raise StageError(
+                "misplaced",
+                f"the server {server.name} has the {what} {place}, and {wanted} was asked for",
+                resource=server.name,
+                hint="Check: openstack aggregate list --long, and enabled_filters in nova.conf of nova-scheduler.",
+            )
 
 
 def connect(stage: Stage[BootDetails], server: Any, ports: list[Any]) -> None:

@@ -28,7 +28,9 @@ options:
     type: int
     default: 1
   volume_type:
-    description: Type of the volume. By default the cloud chooses one.
+    description:
+      - Type of the volume. By default the cloud chooses one.
+      - That a type encrypts, or lets several servers have a volume, is checked on the compute host.
     type: str
   availability_zone:
     description: Availability zone of the volume. By default the cloud chooses one.
@@ -237,6 +239,8 @@ def describe(volume: Any) -> Volume:
         "type": volume.volume_type,
         "zone": volume.availability_zone,
         "bootable": volume.is_bootable,
+        "encrypted": volume.is_encrypted or False,
+        "multiattach": volume.is_multiattach or False,
     }
     return codec.from_json(Volume, facts, "volume")
 

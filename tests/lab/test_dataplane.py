@@ -25,6 +25,7 @@ IN_A_ROW = 10
 CREATED, NO_CONTENT = 201, 204
 # Of the steps of an operation, this share at least must be seen or proved absent.
 KNOWN = 0.85
+SHARING = "A volume of a type for several servers is a disk that others may have as well"
 OVERHEAD = {"vxlan": 50, "geneve": 58}.get(KIND)
 
 
@@ -49,12 +50,20 @@ def found(outcome, name, source):
 # One run asks for all of it: each run of two guests takes more than a minute.
 def test_two_guests_find_all_paths_and_the_client_logs_in(runs):
     journey = ["hard_reboot"]
-    outcome = run_of_two(runs, volume="empty", attach="after", floating_ip=True, journey=journey)
+    shared = {"volume": "empty", "volume_type": "shared", "attach": "after"}
+    outcome = run_of_two(runs, **shared, floating_ip=True, journey=journey)
     assert_paths_shown(outcome)
-    assert_volume_came_back(outcome)
+    assert_volume_was_shared(outcome)
     assert_logged_in(outcome)
     assert [(leg["operation"], leg["moved"]) for leg in legs_of(outcome)] == [(name, False) for name in journey]
     assert_followed(outcome, "hard_reboot")
+
+
+@pytest.mark.soak
+def test_a_volume_goes_from_one_guest_to_the_other_and_back(runs):
+    check = found(run_of_two(runs, volume="empty"), "volume", "first")
+    assert (check["status"], check["target"]) == ("ok", "second")
+    assert check["text"].startswith("the volume came with what was written to it")
 
 
 def legs_of(outcome):
@@ -79,10 +88,13 @@ def assert_paths_shown(outcome):
         assert f"({there}): packets of 1500 bytes pass" in outcome.output
 
 
-def assert_volume_came_back(outcome):
+def assert_volume_was_shared(outcome):
     check = found(outcome, "volume", "first")
     assert (check["status"], check["target"]) == ("ok", "second")
+    assert check["text"].startswith("both have the volume with what was written to it")
     assert check["seconds"] > 0
+    (shareable,) = [check for host in outcome.record["hosts"] for check in host["checks"] if check["check"] == SHARING]
+    assert shareable["status"] == "ok"
 
 
 def assert_logged_in(outcome):

@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -32,6 +33,8 @@ HOME = "The domain runs where nova says that it does, and on no other host"
 SIZE = "It has the processors and the memory of its flavor"
 ROOT_DISK = "Its root disk is its own RBD image, with a secret that libvirt has"
 VOLUMES = "Each volume that the API says is attached is a disk with the volume's id"
+ENCRYPTION = "A volume of a type that encrypts is decrypted by QEMU, with a secret that libvirt has"
+SHARING = "A volume of a type for several servers is a disk that others may have as well"
 TAPS = "The tap of each port is up, on br-int with the port's id, with the network's MTU"
 PARENT = "The root disk is a clone of the Glance image's snapshot, where Glance shows where its image lies"
 ORIGIN = "The Glance image is an image in Ceph and has the snapshot that Glance names, where Glance shows it"
@@ -61,6 +64,7 @@ RUNNING = {
     SIZE,
     ROOT_DISK,
     VOLUMES,
+    ENCRYPTION,
     TAPS,
     PARENT,
     ORIGIN,
@@ -86,8 +90,9 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def kept(runs):
-    """A run with the lab's inventory whose instance stays, with a floating IP."""
-    with kept_run(runs, "-i", str(INVENTORY), floating_ip="true", tcp_port="80") as outcome:
+    """A run with the lab's inventory whose instance stays, with a floating IP and an encrypted volume."""
+    given = {"floating_ip": "true", "tcp_port": "80", "volume_type": "encrypted"}
+    with kept_run(runs, "-i", str(INVENTORY), **given) as outcome:
         yield outcome
 
 
@@ -168,7 +173,7 @@ def test_a_run_reads_every_host_and_all_agree(kept):
         assert abs(hosts[name]["clock_offset_s"]) <= hosts[name]["clock_error_s"] + 0.05  # one machine, one clock
         assert hosts[name]["clock_error_s"] < 0.5
     made = {check["check"]: check["status"] for host in record["hosts"] for check in host["checks"]}
-    assert made == dict.fromkeys([*RUNNING, LISTED], "ok") | dict.fromkeys(OF_OVN, "not_applicable")
+    assert made == dict.fromkeys([*RUNNING, LISTED], "ok") | dict.fromkeys([*OF_OVN, SHARING], "not_applicable")
     assert "host checks passed" in record["verdict"]["reason"]
 
 
@@ -272,7 +277,7 @@ def test_a_second_domain_of_the_same_uuid_on_the_other_host(there, look):
 
 @pytest.mark.soak
 def test_a_secret_that_libvirt_does_not_have(there, look):
-    secret = there.home.check_output("virsh secret-list").split()[3]
+    secret = there.home.check_output("virsh secret-list | grep ceph").split()[0]
     there.home.check_output(f"virsh secret-undefine {secret}")
     try:
         wrong = look()
@@ -280,6 +285,35 @@ def test_a_secret_that_libvirt_does_not_have(there, look):
         there.home.check_output(". /etc/stackproof-lab/ceph-secret.sh")
     assert set(wrong) == {ROOT_DISK, VOLUMES}
     assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ROOT_DISK]["reason"]
+
+
+def test_the_secret_of_an_encrypted_volume_that_libvirt_does_not_have(there, look):
+    secret = there.home.check_output("virsh secret-list | grep volume").split()[0]
+    definition = there.home.check_output(f"virsh secret-dumpxml {secret}")
+    there.home.check_output(f"virsh secret-undefine {secret}")
+    try:
+        wrong = look()
+    finally:
+        there.home.check_output(f"echo {shlex.quote(definition)} >/root/secret.xml")
+        there.home.check_output("virsh secret-define /root/secret.xml && rm /root/secret.xml")
+    assert set(wrong) == {ENCRYPTION}
+    assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ENCRYPTION]["reason"]
+
+
+def test_an_encrypted_volume_begins_with_a_header_of_luks(there, storage):
+    (volume,) = there.record["instance"]["volumes"]
+    header = storage.run(f"rbd export --no-progress volumes/volume-{volume} - | head -c 6").stdout_bytes
+    assert header == b"LUKS\xba\xbe"
+
+
+def test_a_volume_for_several_servers_that_is_not_shareable(there, tmp_path):
+    record = json.loads(json.dumps(there.record))
+    (stage,) = [stage for stage in record["stages"] if stage["stage"] == "volume"]
+    stage["details"]["volume"]["multiattach"] = True
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    wrong = checks(tmp_path, tmp_path)
+    assert set(wrong) == {SHARING}
+    assert "is not shareable" in wrong[SHARING]["reason"]
 
 
 def test_a_tap_taken_off_its_bridge(there, look):

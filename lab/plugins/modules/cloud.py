@@ -49,9 +49,11 @@ options:
     elements: dict
     default: []
   volume_types:
-    description: Names of volume types.
+    description:
+      - Volume types, as dictionaries with C(name), C(backend), C(specs) and C(cipher). With a cipher, their
+        volumes are encrypted by LUKS.
     type: list
-    elements: str
+    elements: dict
     default: []
   networks:
     description:
@@ -221,12 +223,18 @@ class Cloud:
 
     def volume(self) -> None:
         volume = self.connection.block_storage
-        self.ensure(
-            "volume type",
-            self.params["volume_types"],
-            volume.types(),
-            lambda name: volume.create_type(name=name, extra_specs={"volume_backend_name": name}),
-        )
+        wanted = {kind["name"]: kind for kind in self.params["volume_types"]}
+        self.ensure("volume type", wanted, volume.types(), lambda name: self.volume_type(**wanted[name]))
+
+    def volume_type(
+        self, name: str, backend: str, specs: dict[str, str] | None = None, cipher: str | None = None
+    ) -> Any:
+        volume = self.connection.block_storage
+        made = volume.create_type(name=name, extra_specs={"volume_backend_name": backend, **(specs or {})})
+        if cipher:
+            encryption = {"provider": "luks", "cipher": cipher, "key_size": 256, "control_location": "front-end"}
+            volume.create_type_encryption(made, **encryption)
+        return made
 
     def network(self) -> None:
         network = self.connection.network
@@ -309,8 +317,8 @@ def retried(cloud: Cloud, part: str, deadline: float) -> None:
 
 
 def main() -> None:
-    lists = ("domains", "users", "services", "flavors", "networks", "images")
-    names = ("roles", "projects", "volume_types")
+    lists = ("domains", "users", "services", "flavors", "volume_types", "networks", "images")
+    names = ("roles", "projects")
     spec: dict[str, dict[str, Any]] = {name: {"type": "list", "elements": "dict", "default": []} for name in lists}
     spec.update({name: {"type": "list", "elements": "str", "default": []} for name in names})
     spec["users"]["no_log"] = True

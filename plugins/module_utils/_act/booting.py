@@ -54,10 +54,15 @@ def make_server(
     request: JsonObject,
     headers: Mapping[str, Any],
     host: str | None = None,
+    **version: str,
 ) -> Named:
-    """Make a server of the run. request: the body of the request, with its name. host: that the user has chosen."""
+    """Make a server of the run.
+
+    request: the body of the request, with its name. host: that the user has chosen. version: what asks for the version
+    of Nova's API that the request needs, if any; that for a host is newer.
+    """
     nova, name = stage.cloud.compute, request["server"]["name"]
-    options = {"microversion": HOST_SINCE} if host else {}
+    options = {"microversion": HOST_SINCE} if host else version
 
     def make() -> Named:
         answer = nova.post(

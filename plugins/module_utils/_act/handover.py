@@ -2,7 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hand the run's volume over: the first guest writes to it, the second one reads it, and the first one gets it back."""
+"""Hand the run's volume over: the first guest writes to it, the second one reads it, and the first one gets it back.
+
+If its type is for several servers at once, the first guest keeps it meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -93,12 +96,17 @@ def check(stage: Stage[Any], nonce: str, first: str, second: str) -> PathCheck:
     written = await_line(stage, nonce, first, FIRST, WRITTEN)
     if not SUM.fullmatch(str(written.get("sum"))):
         return inapplicable(unwritten(written))
+    is_shared = volumes.is_multiattach(stage)
     watch = Stopwatch()
-    hand_over(stage, volume, first, second)
+    if not is_shared:
+        volumes.detach(stage, first, volume)
+    volumes.attach(stage, second, volume)
     found = await_line(stage, nonce, second, SECOND, READ)
     seconds = watch.seconds()
-    hand_over(stage, volume, second, first)
-    return compared(str(written["sum"]), str(found.get("sum")), seconds)
+    give_back(stage, volume, first, second, is_shared)
+    return compared(
+        str(written["sum"]), str(found.get("sum")), seconds, is_shared
+    )
 
 
 def why_not(stage: Stage[Any], attach: str | None) -> str:
@@ -127,11 +135,19 @@ def inapplicable(reason: str) -> PathCheck:
     )
 
 
-def hand_over(
-    stage: Stage[Any], volume: Resource, giver: str, taker: str
+def give_back(
+    stage: Stage[Any],
+    volume: Resource,
+    first: str,
+    second: str,
+    is_shared: bool,
 ) -> None:
-    volumes.detach(stage, giver, volume)
-    volumes.attach(stage, taker, volume)
+    """Leave the volume with the first guest alone."""
+    if is_shared:
+        volumes.detach(stage, second, volume, status=volumes.IN_USE)
+    else:
+        volumes.detach(stage, second, volume)
+        volumes.attach(stage, first, volume)
 
 
 def await_line(
@@ -157,9 +173,12 @@ def await_line(
     return found
 
 
-def compared(written: str, found: str, seconds: float) -> PathCheck:
+def compared(
+    written: str, found: str, seconds: float, is_shared: bool
+) -> PathCheck:
     is_same = found == written
-    text = f"the volume came with what was written to it (1 MiB, SHA-256 {written[:SHOWN_DIGITS]}...)"
+    begin = "both have the volume" if is_shared else "the volume came"
+    text = f"{begin} with what was written to it (1 MiB, SHA-256 {written[:SHOWN_DIGITS]}...)"
     if not SUM.fullmatch(found):
         text = "the volume cannot be read"
     elif not is_same:

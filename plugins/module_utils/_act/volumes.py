@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Attach the volume of a run to its server, detach it, and extend it while the server has it."""
+"""Attach the volume of a run to its servers, detach it, and extend it while a server has it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from typing import Any
 
 from .._cloud import servers
 from .._cloud.connection import answer_of
+from .._model.details import VolumeDetails
 from .._model.stage import Resource
+from .._model.words import StageName
 from .._record.errors import StageError
 from .._record.waiting import Look
 from .stage import Stage
@@ -21,6 +23,8 @@ AVAILABLE, IN_USE = "available", "in-use"
 MEANING = {AVAILABLE: "detached", IN_USE: "attached"}
 # Since this version Cinder extends a volume that a server has.
 EXTEND_SINCE = "3.42"
+# Since this version of Nova a server can have a volume that another one has as well.
+MULTIATTACH_SINCE = "2.60"
 
 # Sends a request, and returns what the cloud answered. action: what Nova calls it.
 Ask = Callable[[str, Callable[[], Any]], Any]
@@ -28,6 +32,19 @@ Ask = Callable[[str, Callable[[], Any]], Any]
 
 def plainly(_action: str, send: Callable[[], Any]) -> Any:
     return answer_of(send())
+
+
+def is_multiattach(stage: Stage[Any]) -> bool:
+    """Return whether several servers may have the volume of the run at once."""
+    volume = stage.details_of(StageName.VOLUME, VolumeDetails).volume
+    return volume is not None and volume.multiattach
+
+
+def version_for(stage: Stage[Any]) -> dict[str, str]:
+    """Return what asks for the version of Nova's API that a request with the volume of the run needs, if any."""
+    if not is_multiattach(stage):
+        return {}
+    return {"microversion": MULTIATTACH_SINCE}
 
 
 def attach(
@@ -42,7 +59,8 @@ def attach(
     if not is_attached(nova, server_id, volume):
         body = {"volumeAttachment": {"volumeId": volume.id}}
         path = f"/servers/{server_id}/os-volume_attachments"
-        ask("attach_volume", lambda: nova.post(path, json=body))
+        version = version_for(stage)
+        ask("attach_volume", lambda: nova.post(path, json=body, **version))
     # Nova reserves the volume before it answers: available means that it gave up.
     wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
 
@@ -52,12 +70,14 @@ def detach(
     server_id: str,
     volume: Resource,
     ask: Ask = plainly,
+    status: str = AVAILABLE,
 ) -> None:
+    """Detach a volume from a server. status: of the volume after it, which is in use if another server has it too."""
     stage.begin(f"detaching the volume {volume.name}")
     nova = stage.cloud.compute
     path = f"/servers/{server_id}/os-volume_attachments/{volume.id}"
     ask("detach_volume", lambda: nova.delete(path))
-    wait_until(stage, volume, AVAILABLE)
+    wait_until(stage, volume, status)
 
     # Cinder has it back a moment before Nova forgets it.
     def look() -> Look:

@@ -133,10 +133,14 @@ class NetworkDetails(Details):
 
 @dataclass(frozen=True)
 class Volume:
+    """encrypted: by its type. multiattach: whether several servers may have it at once, by its type as well."""
+
     size_gib: int
     type: Optional[str]
     zone: Optional[str]
     bootable: bool
+    encrypted: bool = omitted(False)
+    multiattach: bool = omitted(False)
 
 
 @dataclass(frozen=True)

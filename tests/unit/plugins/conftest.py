@@ -307,7 +307,9 @@ class FakeCloud:
             self._volume(request.body["volumeAttachment"]["volumeId"])["status"] = "in-use"
             return 200, {}, request.body
         if "/os-volume_attachments/" in path:
-            self._volume(path.rpartition("/")[2])["status"] = "available"
+            volume = self._volume(path.rpartition("/")[2])
+            # Of a volume for several servers one is left that has it.
+            volume["status"] = "in-use" if volume.get("multiattach") else "available"
             return 202, {}, None
         if path.endswith("_router_interface"):
             return self._interface(request)

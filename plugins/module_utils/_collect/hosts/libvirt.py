@@ -120,6 +120,10 @@ def parse_disk(disk: ET.Element) -> Disk:
         ),
         user=attribute(disk, ".//auth", "username"),
         secret=attribute(disk, ".//auth/secret", "uuid"),
+        # It stands beside the source, or in it.
+        encryption=attribute(disk, ".//encryption", "format"),
+        passphrase=attribute(disk, ".//encryption/secret", "uuid"),
+        shareable=disk.find("shareable") is not None,
     )
 
 

@@ -97,6 +97,53 @@ def test_volumes(domain, home, instance, platform, not_applicable):
         assert_rbd(disks[volume], domain, home, platform["pools"]["volumes"])
 
 
+@pytest.fixture
+def volume(record, not_applicable):
+    """What the API says about the volume that the run has made."""
+    stages = record.get("stages") or ()
+    made = [stage["details"].get("volume") for stage in stages if stage["stage"] == "volume"]
+    if not made or not made[0]:
+        not_applicable("the run has made no volume")
+    return made[0]
+
+
+@pytest.fixture
+def volume_disk(domain, instance, not_applicable):
+    """The disk of that volume, which is the only one that the instance has."""
+    if len(instance["volumes"]) != 1:
+        not_applicable(f"the instance has {len(instance['volumes'])} volumes")
+    disks = [disk for disk in domain["disks"] if disk["serial"] == instance["volumes"][0]]
+    if not disks:
+        not_applicable("the domain has no disk for the volume, as the check of its volumes says")
+    return disks[0]
+
+
+@pytest.mark.shown_by("virsh dumpxml {server}")
+def test_encryption(home, volume, volume_disk, domain, not_applicable):
+    """A volume of a type that encrypts is decrypted by QEMU, with a secret that libvirt has."""
+    if not volume.get("encrypted"):
+        not_applicable(f"the volume type {volume['type']} does not encrypt")
+    place = f"{volume_disk['target']} of {domain['name']} on {home.name}"
+    if volume_disk["protocol"] is None and not volume_disk.get("encryption"):
+        not_applicable(f"{place} is {volume_disk['source']}, which the host decrypts itself")
+    assert volume_disk.get("encryption"), (
+        f"{place} is written as it is, though the volume type {volume['type']} encrypts"
+    )
+    assert volume_disk.get("passphrase") in home.fact("domain", "libvirt's secrets")["secrets"], (
+        f"{place} needs the secret {volume_disk['passphrase']}, which libvirt there does not have: virsh secret-list"
+    )
+
+
+@pytest.mark.shown_by("virsh dumpxml {server}")
+def test_sharing(home, volume, volume_disk, domain, not_applicable):
+    """A volume of a type for several servers is a disk that others may have as well."""
+    if not volume.get("multiattach"):
+        not_applicable(f"a volume of the type {volume['type']} has one server at a time")
+    assert volume_disk.get("shareable"), (
+        f"{volume_disk['target']} of {domain['name']} on {home.name} is not shareable, so QEMU may cache what it writes"
+    )
+
+
 @pytest.mark.shown_by("ovs-vsctl find interface external_ids:iface-id={port}; ip -details link show")
 def test_taps(domain, home, instance, host, not_applicable):
     """The tap of each port is up, on br-int with the port's id, with the network's MTU."""

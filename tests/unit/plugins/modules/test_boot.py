@@ -317,6 +317,25 @@ def test_user_who_may_not_choose_the_host_learns_what_to_change(error, cloud, ho
 
 
 @pytest.mark.usefixtures("ready")
+@pytest.mark.parametrize(
+    ("asked", "misplaced"),
+    [
+        ({"availability_zone": "az1"}, "has the zone az2, and az1 was asked for"),
+        ({"availability_zone": "az2:compute1"}, "has the host compute2, and compute1 was asked for"),
+        ({"host": "compute1"}, "has the host compute2, and compute1 was asked for"),
+        ({"availability_zone": "az2", "host": "compute2"}, None),
+        ({"availability_zone": "az2:compute2"}, None),
+    ],
+)
+def test_a_server_is_where_it_was_asked_for(go, cloud, asked, misplaced):
+    place = {"OS-EXT-AZ:availability_zone": "az2", "OS-EXT-SRV-ATTR:host": "compute2"}
+    cloud.states["servers"] = [{"status": "ACTIVE", **place}]
+    failure = go("boot", **asked).get("error")
+    assert (failure and failure["message"]) == (misplaced and f"the server {NAME} {misplaced}")
+    assert (failure and failure["kind"]) == (misplaced and "misplaced")
+
+
+@pytest.mark.usefixtures("ready")
 def test_a_quota_that_is_used_up(error, cloud):
     cloud.trouble("POST", "/servers$", "nova quota instances")
     failure = error("boot")

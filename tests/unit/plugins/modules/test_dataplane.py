@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._act import console as console_module
-from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, login
+from ansible_collections.stackproof.provision.plugins.module_utils._act import guest, login, volumes
 from tree import RECORDED
 
 pytestmark = pytest.mark.usefixtures("hurry")
@@ -161,6 +161,25 @@ def test_the_volume_goes_to_the_second_guest_and_comes_back(go, cloud):
     ]
     (volume,) = cloud.all("volumes")
     assert all(f"'{volume['id'][:20]}'" in script for script in scripts(cloud))
+
+
+@pytest.mark.usefixtures("consoles")
+def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud, earlier):
+    cloud.states["volumes"] = [{"status": "available", "multiattach": True}]
+    earlier("image")
+    go("volume")
+    (volume,) = cloud.all("volumes")
+    volume["_states"] = []
+    go("network", dataplane=True)
+    go("boot", dataplane=True)
+    ((status, text),) = handed_over(go)
+    assert (status, text[:49]) == ("ok", "both have the volume with what was written to it ")
+    assert moves(cloud) == [("POST", "second-server"), ("DELETE", "second-server")]
+    # Nova's default version refuses such a volume.
+    (boot, *_others) = [request for request in cloud.requests if request.method == "POST" and b"mapping" in request.raw]
+    (attached,) = [request for request in cloud.requests if b"volumeAttachment" in request.raw]
+    for request in (boot, attached):
+        assert request.headers["OpenStack-API-Version"] == f"compute {volumes.MULTIATTACH_SINCE}"
 
 
 @pytest.mark.usefixtures("booted")

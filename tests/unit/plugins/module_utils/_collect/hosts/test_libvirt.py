@@ -6,11 +6,13 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ET
 
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import libvirt
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from recorded_hosts import printed
+from tree import RECORDED
 
 UUID = "8585247f-547f-46d6-8c03-334064b2be45"
 VOLUME = "c08c8d35-6222-4d44-9ae8-9b014b0ac62b"
@@ -52,6 +54,20 @@ DOMAIN = {
         "connections": ["10.71.16.11:3300", "10.71.16.11:6800", "10.71.16.11:6808"],
     },
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("encrypted", ("luks", "bddae262-06e6-47b7-b0c1-bc08c469c230", False)),
+        ("shareable", (None, None, True)),
+    ],
+)
+def test_a_disk_shows_what_the_type_of_its_volume_asks_for(name, shown):
+    text = (RECORDED / f"commands/disk-{name}.xml").read_text()
+    disk = libvirt.parse_disk(ET.fromstring(text))
+    assert (disk.encryption, disk.passphrase, disk.shareable) == shown
+    assert (disk.protocol, disk.user, disk.secret) == ("rbd", "cinder", "12384f9a-26e3-413a-8366-1205307be42d")
 
 
 @pytest.fixture
