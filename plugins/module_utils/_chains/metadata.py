@@ -93,6 +93,24 @@ def starter_of(cloud: Cloud) -> tuple[str, str | None]:
     return ovs_router.AGENT, router_host(cloud)
 
 
+def has_address(cloud: Cloud) -> Found:
+    """Check whether the proxy of a network has the address that guests ask: that of a router needs none."""
+    applies_if(given(cloud.port).ipv4)
+    owner, host = starter_of(cloud)
+    proxies = proxies_on(cloud, proxy_host(cloud))
+    of_network = [
+        proxy.addresses
+        for proxy in proxies
+        if proxy.owner == cloud.network_or_empty.id
+    ]
+    applies_if(of_network)
+    addresses = read(of_network[0])
+    if METADATA_ADDRESS in addresses:
+        return HOLDS
+    found = ", ".join(addresses) or "no address"
+    return broken(found, METADATA_ADDRESS, owner=owner, host=host)
+
+
 def agent_alive(cloud: Cloud) -> Found:
     """Check whether the agent works to which the proxy passes the requests."""
     component = agent_of(cloud)
@@ -239,6 +257,14 @@ CHAIN = ChainDefinition(
             process,
             proxy_host,
             "pgrep --list-full haproxy",
+        ),
+        LinkDefinition(
+            "metadata_address",
+            "neutron-metadata-agent",
+            has_address,
+            proxy_host,
+            "ip --netns $(ip netns | grep --only-matching --extended-regexp '(qdhcp|ovnmeta)-{network}') "
+            "-brief address",
         ),
         LinkDefinition(
             "metadata_agent_alive",

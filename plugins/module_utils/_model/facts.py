@@ -259,11 +259,15 @@ class ProxiedRequest:
 
 @dataclass(frozen=True)
 class MetadataProxy:
-    """The metadata proxy of a network or a router. requests: those of the port's addresses."""
+    """The metadata proxy of a network or a router. requests: those of the port's addresses.
+
+    addresses: those of IPv4 in the network namespace in which it runs.
+    """
 
     owner: str
     processes: Optional[tuple[int, ...]]
     requests: Optional[tuple[ProxiedRequest, ...]]
+    addresses: Optional[tuple[str, ...]] = omitted()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ SOURCES: LogSources = {
     "journals": ["haproxy-metadata-proxy-{owner}"],
     "files": [],
 }
+# An address of the host in the kernel's table of routes
+LOCAL_ADDRESS = re.compile(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", re.ASCII)
 # The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
 MAPPED = "::ffff:"
 REQUEST = re.compile(
@@ -46,6 +48,11 @@ def proxy_of(
     host: Host, owner: str, address: str, since: float, sources: LogSources
 ) -> MetadataProxy:
     running = host.attempt("the processes of haproxy", haproxies_of, owner)
+    addresses = (
+        host.attempt("the addresses of the proxy", addresses_of, running[0])
+        if running
+        else None
+    )
     lines = host.attempt(
         "the log of the metadata proxy",
         log_of,
@@ -54,8 +61,19 @@ def proxy_of(
         since,
     )
     return MetadataProxy(
-        owner, running, None if lines is None else requests_in(lines, address)
+        owner,
+        running,
+        None if lines is None else requests_in(lines, address),
+        addresses,
     )
+
+
+def addresses_of(host: Host, process: int) -> tuple[str, ...]:
+    """Return the addresses of IPv4 in the network namespace of a process, which any user may read in its routes."""
+    routes = host.ask(
+        "metadata", "cat", f"/proc/{process}/net/fib_trie", root=False
+    )
+    return tuple(dict.fromkeys(LOCAL_ADDRESS.findall(routes)))
 
 
 def of_owner(sources: LogSources, owner: str) -> LogSources:

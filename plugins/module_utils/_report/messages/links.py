@@ -403,6 +403,11 @@ LINKS = {
         "a metadata proxy runs for the network",
         "no proxy runs for the network",
     ),
+    "metadata_address": LinkText(
+        "the proxy's namespace has the address of the metadata",
+        "the namespace of the metadata proxy has {found}, and not {expected}",
+        "the metadata proxy is without its address {expected}",
+    ),
     "metadata_wired": LinkText(
         "the proxy is on the switch of the host",
         "the proxy's interface on the switch: {found}",

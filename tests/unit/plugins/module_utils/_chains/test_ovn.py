@@ -430,6 +430,30 @@ def test_a_port_for_metadata_may_be_hidden_from_who_is_no_administrator() -> Non
     assert states["metadata_port"] is LinkState.NOT_APPLICABLE
 
 
+@pytest.mark.parametrize(
+    ("addresses", "state"),
+    [
+        (["127.0.0.1", "169.254.169.254", "192.168.222.2"], LinkState.HOLDS),
+        (["127.0.0.1", "192.168.222.2"], LinkState.BROKEN),
+        ([], LinkState.BROKEN),
+        (None, LinkState.UNREADABLE),
+    ],
+)
+def test_a_proxy_without_the_address_of_the_metadata_is_of_its_agent(
+    addresses: list[str] | None, state: LinkState
+) -> None:
+    def having(record: Json) -> None:
+        network = record["instance"]["networks"][0]["id"]
+        (host,) = [host for host in record["hosts"] if host["host"] == HERE]
+        for proxies in host["facts"]["metadata"].values():
+            proxies[0].update(owner=network, addresses=addresses)
+
+    links = {link.code: link for link in chains_of(having)["metadata"].links}
+    assert links["metadata_address"].state is state
+    if state is LinkState.BROKEN:
+        assert (links["metadata_address"].owner, links["metadata_address"].host) == ("neutron-ovn-metadata-agent", HERE)
+
+
 def test_a_missing_metadata_interface_is_of_the_metadata_agent():
     def removed(record: Json) -> None:
         ports = {port["id"] for port in record["instance"]["networks"][0]["serving"]}

@@ -93,6 +93,7 @@ def test_a_host_without_the_containers_names_all_that_was_not_read(read):
     # The host itself sees the processes of its containers.
     seen = {
         ".conf": "5 /usr/sbin/haproxy -f /var/lib/neutron/ns-metadata-proxy/x.conf\n",
+        "fib_trie": "",
         f"-- /{NETWORK}/": f"7 /usr/sbin/dnsmasq --pid-file=/var/lib/neutron/kolla/dhcp/{NETWORK}/pid\n",
         "ls /var/lib/docker": (2, "", "ls: cannot access '/var/lib/docker/volumes': No such file or directory"),
         "docker ps": (1, "", "sudo: docker: command not found"),
