@@ -57,6 +57,12 @@ def defined(cloud: Cloud) -> Found:
     return holds_if(cloud.facts_of(cloud.host).domain is not None)
 
 
+def has_port(cloud: Cloud) -> Found:
+    """Check whether Neutron has a port of a run's server, which always asks for a network."""
+    applies_if(cloud.is_active and not cloud.is_of_others)
+    return holds_if(bool(cloud.record.ports))
+
+
 def root_disk(cloud: Cloud) -> Disk:
     return given(cloud.disk(f"{given(cloud.instance).server.id}_disk"))
 
@@ -153,6 +159,13 @@ CHAIN = ChainDefinition(
             defined,
             here,
             "virsh domstate --reason {server}",
+        ),
+        LinkDefinition(
+            "server_port",
+            "neutron-server",
+            has_port,
+            nowhere,
+            "openstack port list --server {server}",
         ),
         LinkDefinition(
             "server_stored",

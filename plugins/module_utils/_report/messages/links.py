@@ -78,6 +78,10 @@ LINKS = {
         "libvirt has the domain",
         "has no domain of the instance, which is active in Nova",
     ),
+    "server_port": LinkText(
+        "Neutron has a port of the instance",
+        "has no port of the instance, which is active in Nova",
+    ),
     "server_stored": LinkText(
         "Ceph has the disk of the instance",
         "the disk {subject} is not in Ceph",

@@ -176,6 +176,7 @@ BREAKS = [
     ([failed_at("boot"), with_services(state="down")], "server", "server_service", "nova-compute", HERE),
     ([unclaimed], "server", "server_claimed", "nova-scheduler", None),
     ([without_domain], "server", "server_defined", "libvirt", HERE),
+    ([lambda record: record["instance"].update(ports=[])], "server", "server_port", "neutron-server", None),
     ([gone(f"{SERVER}_disk")], "server", "server_stored", "nova-compute", HERE),
     ([unwatched(f"{SERVER}_disk")], "server", "server_opened", "libvirt", HERE),
     ([with_disk(12, 30.0), on_local_disk], "server", "server_disk_answers", "libvirt", HERE),
