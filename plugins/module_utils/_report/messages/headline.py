@@ -53,8 +53,10 @@ def headline(finding: Finding) -> str | None:
             *quoting_forms(finding.cause, finding.main, finding.quoted),
             *reasons(finding.cause, finding.main),
         )
+        # A change that all else follows from may be what the headline says already.
+        change = finding.change if finding.change != finding.main else None
         return fitting(
-            cause_forms(finding.cause, forms, finding.change), LONGEST_HEADLINE
+            cause_forms(finding.cause, forms, change), LONGEST_HEADLINE
         )
     if finding.step is None:
         return None

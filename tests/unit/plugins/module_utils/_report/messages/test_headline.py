@@ -262,6 +262,9 @@ def test_headline_that_is_the_change_of_configuration_has_it_once():
     assert headline(cause("x", "h", at)) == "x (h): nova.conf changed at 11:59:20 UTC"
     of_yesterday = replace(at, ago_s=100_000.0)
     assert headline(cause("x", "h", of_yesterday)) == "x (h): nova.conf changed 28 h ago"
+    # The answer of another component that has nothing else to do with the cause
+    twice = Finding(cause=cause("x", "h", CHANGE, seen(Kind.ANSWER, "y")), main=CHANGE, change=CHANGE)
+    assert module.headline(twice) == "x (h): nova.conf changed 2 min ago"
 
 
 @pytest.mark.parametrize("too_many", [0, 1])
