@@ -40,7 +40,7 @@ def run_with(lab, fault, runs, afterwards=lambda _outcome: None):
 def run_broken_on_its_way(lab, fault, runs, given, afterwards):
     process = start(runs, *WHOLE, **given)
     try:
-        wait_for_text(runs, fault.during)
+        wait_for_text(runs, fault.during, LIMIT)
         with fault.make(lab):
             output = process.communicate(timeout=LIMIT)[0]
             outcome = Outcome(process.returncode, output, (Path(runs) / "latest").resolve())
