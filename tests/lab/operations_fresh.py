@@ -125,9 +125,9 @@ def renamed_node(old, new):
     return f"UPDATE nova.instances SET node='{new}' WHERE host='{COMPUTE}' AND node='{old}'"
 
 
-def forbidden(component, unit, port, path, rule):
-    """A policy allows nobody what it names."""
-    part = Part(component, CONTROLLER, (unit,), port=port)
+def forbidden(component, units, port, path, rule):
+    """A policy allows nobody what it names. All that have read it start again: without the file some take no request."""
+    part = Part(component, CONTROLLER, tuple(units.split()), port=port)
     return partial(set_by_new_file, part=part, path=path, text=f'"{rule}": "!"')
 
 
@@ -148,7 +148,9 @@ fault("hook-of-libvirt-refuses", MOVE, hook_against_moves, "libvirt", OTHER)
 fault(
     "policy-of-second-bindings",
     MOVE,
-    forbidden("neutron-server", "neutron-api", 9696, "/etc/neutron/policy.yaml", "create_port_binding"),
+    forbidden(
+        "neutron-server", "neutron-api neutron-rpc-server", 9696, "/etc/neutron/policy.yaml", "create_port_binding"
+    ),
     "neutron-server",
     CONTROLLER,
 )
