@@ -173,7 +173,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     ServiceVersion,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
-    NO_TLS,
     Call,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import (
@@ -193,12 +192,8 @@ WITHOUT_VOLUME = (
     "If this cloud offers no volumes, verify it without one: stackproof_volume=none. "
     "Otherwise look at the service catalogue: openstack catalog list."
 )
-# The kind of the failure by why a service did not answer, where that is not all that is known
-KINDS: dict[str | None, str] = {"SSLError": "tls"}
-# What to do about it, where that is known as well
-UNANSWERED: dict[str | None, str] = {
-    NO_TLS: "Look at its address: openstack catalog list."
-}
+# Of a certificate: that no TLS is spoken has words of its own.
+SSL_ERROR = "SSLError"
 
 
 def token_details(access: Any, region: str | None) -> AuthDetails:
@@ -256,11 +251,9 @@ def check_answered(service: str, calls: list[Call]) -> None:
     why = last.error
     if last.status:
         why = f"the answer was {last.status}"
+    kind = "tls" if why == SSL_ERROR else "unreachable"
     raise StageError(
-        KINDS.get(why, "unreachable"),
-        f"the service {service} does not answer: {why}",
-        resource=service,
-        hint=UNANSWERED.get(why),
+        kind, f"the service {service} does not answer: {why}", resource=service
     )
 
 

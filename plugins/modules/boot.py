@@ -466,7 +466,7 @@ def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
         request,
         headers_of(stage),
         stage.params["host"],
-        **volumes.version_for(stage),
+        volumes.version_for(stage),
     )
 
 
@@ -516,19 +516,26 @@ def check_place(
     stage: Stage[BootDetails], server: Named, found: Server
 ) -> None:
     """Fail if the server is in another zone or on another host than was asked for. Not all users see its host."""
-    zone, _colon, node = (stage.params["availability_zone"] or "").partition(
-        ":"
+    zone = stage.params["availability_zone"]
+    host = stage.params["host"]
+    check_part_of_place(server, "zone", found.zone, zone)
+    check_part_of_place(server, "host", found.host, host)
+
+
+def check_part_of_place(
+    server: Named, part: str, found: str | None, wanted: str | None
+) -> None:
+    # Of zone:host Nova takes the host, whatever its zone is.
+    if wanted is None or ":" in wanted:
+        return
+    if found in (wanted, None):
+        return
+    raise StageError(
+        "misplaced",
+        f"the server {server.name} has the {part} {found}, and {wanted} was asked for",
+        resource=server.name,
+        hint="Check: openstack aggregate list --long, and enabled_filters in nova.conf of nova-scheduler.",
     )
-    host = stage.params["host"] or node.partition(":")[0]
-    places = (("zone", found.zone, zone), ("host", found.host, host))
-    for what, place, wanted in places:
-        if wanted and place not in (wanted, None):
-            raise StageError(
-                "misplaced",
-                f"the server {server.name} has the {what} {place}, and {wanted} was asked for",
-                resource=server.name,
-                hint="Check: openstack aggregate list --long, and enabled_filters in nova.conf of nova-scheduler.",
-            )
 
 
 def connect(stage: Stage[BootDetails], server: Any, ports: list[Any]) -> None:

@@ -36,6 +36,8 @@ domain:
   description:
     - The domain with its name, virtual processors, memory, disks, interfaces and state, the secrets of libvirt on this
       host, and its process with start and connections.
+    - A disk that QEMU decrypts has the format as C(encryption), and the UUID of libvirt's secret as
+      C(encryption_secret). One that other servers may have as well is C(shareable).
     - Null if libvirt has no such domain, or if the domain could not be read. In the second case RV(unread) has the
       reason.
   returned: success

@@ -126,7 +126,7 @@ def renamed_node(old, new):
 
 
 def forbidden(component, units, port, path, rule):
-    """A policy allows nobody what it names. All that have read it start again: without the file some take no request."""
+    """A policy allows nobody what it names. What has read it starts again, as some take no request without it."""
     part = Part(component, CONTROLLER, tuple(units.split()), port=port)
     return partial(set_by_new_file, part=part, path=path, text=f'"{rule}": "!"')
 

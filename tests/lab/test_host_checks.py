@@ -290,12 +290,13 @@ def test_a_secret_that_libvirt_does_not_have(there, look):
 def test_the_secret_of_an_encrypted_volume_that_libvirt_does_not_have(there, look):
     secret = there.home.check_output("virsh secret-list | grep volume").split()[0]
     definition = there.home.check_output(f"virsh secret-dumpxml {secret}")
+    value = there.home.check_output(f"virsh secret-get-value {secret}")
     there.home.check_output(f"virsh secret-undefine {secret}")
     try:
         wrong = look()
     finally:
-        there.home.check_output(f"echo {shlex.quote(definition)} >/root/secret.xml")
-        there.home.check_output("virsh secret-define /root/secret.xml && rm /root/secret.xml")
+        there.home.check_output(f"echo {shlex.quote(definition)} | virsh secret-define /dev/stdin")
+        there.home.check_output(f"virsh secret-set-value {secret} {value}")
     assert set(wrong) == {ENCRYPTION}
     assert f"needs the secret {secret}, which libvirt there does not have" in wrong[ENCRYPTION]["reason"]
 

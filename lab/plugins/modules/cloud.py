@@ -233,7 +233,12 @@ class Cloud:
         made = volume.create_type(name=name, extra_specs={"volume_backend_name": backend, **(specs or {})})
         if cipher:
             encryption = {"provider": "luks", "cipher": cipher, "key_size": 256, "control_location": "front-end"}
-            volume.create_type_encryption(made, **encryption)
+            try:
+                volume.create_type_encryption(made, **encryption)
+            except CLOUD_ERRORS:
+                # It would be taken for whole by the next attempt.
+                volume.delete_type(made)
+                raise
         return made
 
     def network(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from .._cloud import servers
@@ -54,12 +55,12 @@ def make_server(
     request: JsonObject,
     headers: Mapping[str, Any],
     host: str | None = None,
-    **version: str,
+    version: Mapping[str, str] = MappingProxyType({}),
 ) -> Named:
     """Make a server of the run.
 
-    request: the body of the request, with its name. host: that the user has chosen. version: what asks for the version
-    of Nova's API that the request needs, if any; that for a host is newer.
+    request: the body of the request, with its name. host: that the user has chosen. version: the option by which the
+    request asks for the version of Nova's API that it needs, if any; that for a host is newer than all others.
     """
     nova, name = stage.cloud.compute, request["server"]["name"]
     options = {"microversion": HOST_SINCE} if host else version

@@ -61,8 +61,34 @@ def attach(
         path = f"/servers/{server_id}/os-volume_attachments"
         version = version_for(stage)
         ask("attach_volume", lambda: nova.post(path, json=body, **version))
-    # Nova reserves the volume before it answers: available means that it gave up.
-    wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
+    if is_multiattach(stage):
+        wait_until_shared(stage, server_id, volume)
+    else:
+        # Nova reserves the volume before it answers: available means that it gave up.
+        wait_until(stage, volume, IN_USE, given_up=AVAILABLE)
+
+
+def wait_until_shared(
+    stage: Stage[Any], server_id: str, volume: Resource
+) -> None:
+    """Wait until a server has a volume that is in use by another one before, and after, whatever becomes of this."""
+    cloud = stage.cloud
+
+    def look() -> Look:
+        current = cloud.block_storage.get_volume(volume.id)
+        owners = [entry["server_id"] for entry in current.attachments]
+        if server_id in owners:
+            return True, IN_USE, current
+        if not is_attached(cloud.compute, server_id, volume):
+            raise failure(volume, f"the server gave up {volume.name}")
+        return False, current.status, current
+
+    stage.wait(f"the server to have the volume {volume.name}", look)
+
+
+def failure(volume: Resource, message: str) -> StageError:
+    hint = hint_for("nova-compute and cinder-volume")
+    return StageError("service", message, resource=volume.name, hint=hint)
 
 
 def detach(
@@ -129,12 +155,7 @@ def wait_until(
         current = cinder.get_volume(volume.id)
         if current.status.startswith("error") or current.status == given_up:
             message = f"the volume {volume.name} is {current.status}, not {MEANING[status]}"
-            raise StageError(
-                "service",
-                message,
-                resource=volume.name,
-                hint=hint_for("nova-compute and cinder-volume"),
-            )
+            raise failure(volume, message)
         return current.status == status, current.status, current
 
     return stage.wait(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import chain
 
+from .._collect.hosts.metadata_proxy import ADDRESSES
 from .._model.facts import Facts, MetadataProxy
 from .._model.host import Reach
 from .._model.instance import LOCALPORT, METADATA_ADDRESS
@@ -23,6 +24,7 @@ from .definitions import (
     broken,
     given,
     holds_if,
+    listed,
     nowhere,
     passes,
     passes_logically,
@@ -96,19 +98,22 @@ def starter_of(cloud: Cloud) -> tuple[str, str | None]:
 def has_address(cloud: Cloud) -> Found:
     """Check whether the proxy of a network has the address that guests ask: that of a router needs none."""
     applies_if(given(cloud.port).ipv4)
-    owner, host = starter_of(cloud)
-    proxies = proxies_on(cloud, proxy_host(cloud))
+    host = proxy_host(cloud)
+    unreadable_if(cloud.is_unread(host, ADDRESSES))
     of_network = [
         proxy.addresses
-        for proxy in proxies
+        for proxy in proxies_on(cloud, host)
         if proxy.owner == cloud.network_or_empty.id
     ]
-    applies_if(of_network)
-    addresses = read(of_network[0])
+    addresses = given(next(iter(of_network), None))
     if METADATA_ADDRESS in addresses:
         return HOLDS
-    found = ", ".join(addresses) or "no address"
-    return broken(found, METADATA_ADDRESS, owner=owner, host=host)
+    owner = OVN_AGENT if cloud.back_end == "ovn" else dhcp.AGENT
+    return broken(
+        listed(addresses),
+        METADATA_ADDRESS,
+        owner=owner,
+    )
 
 
 def agent_alive(cloud: Cloud) -> Found:

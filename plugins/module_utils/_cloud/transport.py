@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urljoin
 
-from .._model.stage import NO_TLS, Call
+from .._model.stage import Call
 from .._record import masking
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
@@ -45,6 +45,9 @@ PART = 1 << 16
 
 # The words of the system for an address where nobody listens
 REFUSED = "Connection refused"
+# The class of an error of TLS, whose words say more
+SSL_ERROR = "SSLError"
+NO_TLS = "TLS handshake failed"
 # What OpenSSL says of a peer that answers with something else than TLS, or not at all
 WITHOUT_TLS = re.compile(
     r"\[SSL: (?:WRONG_VERSION_NUMBER|RECORD_LAYER_FAILURE|PACKET_LENGTH_TOO_LONG|UNEXPECTED_EOF_WHILE_READING)\]"
@@ -152,10 +155,12 @@ def refuse_another_address(method: str, url: str, answer: Any) -> None:
 
 def reason_of(exc: BaseException) -> str:
     """Return why no answer came, in a word or two."""
-    text = str(exc)
-    if REFUSED in text:
+    if REFUSED in str(exc):
         return "connection refused"
-    return NO_TLS if WITHOUT_TLS.search(text) else type(exc).__name__
+    name = type(exc).__name__
+    # A proxy on the way has an error of its own with the same words.
+    is_no_tls = name == SSL_ERROR and WITHOUT_TLS.search(str(exc))
+    return NO_TLS if is_no_tls else name
 
 
 class CallAtWork:

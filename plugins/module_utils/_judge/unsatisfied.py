@@ -49,14 +49,13 @@ UNSUPPORTED = {
     "MemoryPageSizeNotSupported": "the size of memory pages",
     "NUMATopologyUnsupported": "the NUMA topology",
     "UnsupportedHardware": "the hardware that the image asks for",
-    "UnsupportedHostCPUControlPolicy": "limits of the processor",
     "InvalidMachineType": "the machine type",
 }
 # Exceptions of nova-compute about a request that no host would accept, by what it is about. Nova's API answers most of
 # such requests itself.
 REFUSED_REQUESTS = {
     "network": re.compile(
-        "ExternalNetworkAttachForbidden|NetworkRequiresSubnet|SecurityGroupCannotBeApplied"
+        "ExternalNetworkAttachForbidden|NetworkRequiresSubnet"
     ),
     "port": re.compile("PortNotUsable(?:DNS)?|PortRequiresFixedIP"),
     # What a flavor says, an image may say as well; some of these are about both.

@@ -46,7 +46,7 @@ class Disk:
     target: its name in the guest. protocol: rbd, or None for a file or a device of the host.
     source: the image as pool/name, the file or the device. monitors: Ceph's monitors, each as address:port.
     user, secret: the user of Ceph, and the UUID of libvirt's secret with its key.
-    encryption, passphrase: the format that QEMU decrypts, such as luks, and the UUID of the secret for that.
+    encryption, encryption_secret: the format that QEMU decrypts, such as luks, and the UUID of the secret for that.
     shareable: whether another server may have it at the same time.
     """
 
@@ -60,7 +60,7 @@ class Disk:
     user: Optional[str]
     secret: Optional[str]
     encryption: Optional[str] = omitted()
-    passphrase: Optional[str] = omitted()
+    encryption_secret: Optional[str] = omitted()
     shareable: bool = omitted(False)
 
 

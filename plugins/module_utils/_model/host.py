@@ -71,6 +71,10 @@ class SuiteCheck:
         )
 
 
+# How a peer is recorded that answers, and one that answers without TLS where it is asked for with it
+OPEN, PLAIN = "open", "plain"
+
+
 @dataclass(frozen=True)
 class Reach:
     """An address of a component, as it answered from the host.

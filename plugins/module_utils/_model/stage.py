@@ -29,10 +29,6 @@ KindName = Annotated[str, schema(pattern="^[a-z][a-z0-9_]*$")]
 UrlPath = Annotated[str, schema(pattern="^/[^?#]*$")]
 
 
-# Why no answer came from a peer that was asked by HTTPS and speaks something else
-NO_TLS = "it does not speak TLS"
-
-
 @dataclass(frozen=True)
 class Call:
     """A request to the cloud.

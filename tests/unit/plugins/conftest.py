@@ -152,6 +152,8 @@ class FakeCloud:
         # Compute hosts of hosts_by_hand
         self.hosts = None
         self.connections = set()
+        # Whether nova-compute fails to attach a volume
+        self.gives_up = False
         # Filters of listings that this cloud does not know, and so ignores
         self.ignored = set()
         self._lock = threading.RLock()
@@ -304,7 +306,10 @@ class FakeCloud:
         if path.endswith("/action"):
             return self._action(path.split("/")[-2], request.body)
         if path.endswith("/os-volume_attachments"):
-            self._volume(request.body["volumeAttachment"]["volumeId"])["status"] = "in-use"
+            volume = self._volume(request.body["volumeAttachment"]["volumeId"])
+            volume["status"] = "in-use"
+            if not self.gives_up:
+                volume["attachments"] = [{"server_id": path.split("/")[-2]}]
             return 200, {}, request.body
         if "/os-volume_attachments/" in path:
             volume = self._volume(path.rpartition("/")[2])

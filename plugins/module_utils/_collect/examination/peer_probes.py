@@ -23,7 +23,7 @@ from ..._components.tables import (
     entry_of,
     is_encrypted,
 )
-from ..._model.host import PendingConnection, Reach
+from ..._model.host import OPEN, PLAIN, PendingConnection, Reach
 from ..commands import Host
 from .configuration import Option
 
@@ -64,8 +64,6 @@ GREETINGS = {
 }
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
-# How a peer is recorded that answers, and one that answers without TLS where that is asked for
-OPEN, PLAIN = "open", "plain"
 PORT = re.compile(r"[0-9]{1,5}")
 # The marks that end the authority of a URL
 PATH_MARKS = re.compile("[/?#]")
@@ -73,8 +71,10 @@ HIGHEST_PORT = (1 << 16) - 1
 # In bytes
 LONGEST_ANSWER = 1024
 SERVER_ERROR = re.compile(rb"HTTP/\d\.\d (5\d\d)")
-# A server of HTTP; one that speaks TLS answers with 400 to a client that does not.
-HTTP_SERVER = re.compile(rb"HTTP/\d\.\d (?!400)\d")
+# How a handshake of TLS ends with a peer that speaks something else
+WITHOUT_TLS = re.compile(r"mute|closed|\[ssl: ")
+# A server of HTTP. One of HTTPS answers a client without TLS that it is wrong, or sends it elsewhere.
+HTTP_SERVER = re.compile(rb"HTTP/\d\.\d (?!400|3)\d|HTTP/\d\.\d 300 ")
 OWN_AUTHORITY = re.compile("local issuer|self.signed")
 
 
@@ -232,9 +232,18 @@ def probe(address: str, port: int, spoken: str) -> str:
     refused; silent: no answer to a connection; mute: accepts it and answers nothing; plain: it speaks HTTP without TLS,
     and HTTPS was asked for; and others.
     """
+    how = connected(address, port, spoken)
+    may_be_plain = spoken == "https" and WITHOUT_TLS.match(how)
+    if may_be_plain and is_plain(address, port):
+        return PLAIN
+    return how
+
+
+def connected(address: str, port: int, spoken: str) -> str:
+    """Return how a peer goes on in the protocol that is spoken to it."""
     try:
         with socket.create_connection((address, port), SECONDS) as link:
-            how = first_word(link, address, spoken)
+            return first_word(link, address, spoken)
     except socket.timeout:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
@@ -256,12 +265,9 @@ def probe(address: str, port: int, spoken: str) -> str:
         ssl.SSLEOFError,
         ssl.SSLZeroReturnError,
     ):
-        how = "closed"
+        return "closed"
     except OSError as exc:
-        how = (exc.strerror or type(exc).__name__).lower()
-    if spoken == "https" and how != OPEN and is_plain(address, port):
-        return PLAIN
-    return how
+        return (exc.strerror or type(exc).__name__).lower()
 
 
 def is_plain(address: str, port: int) -> bool:

@@ -210,7 +210,9 @@ class Reading:
                 if merged
                 else proxies
             )
-        return merged
+        return tuple(
+            metadata_proxy.with_addresses(self.host, proxy) for proxy in merged
+        )
 
     def ovn(self) -> dict[str, OvnPort | None]:
         return {port.id: self.ovn_port(port) for port in self.instance.ports}

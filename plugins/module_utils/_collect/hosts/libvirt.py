@@ -122,7 +122,7 @@ def parse_disk(disk: ET.Element) -> Disk:
         secret=attribute(disk, ".//auth/secret", "uuid"),
         # It stands beside the source, or in it.
         encryption=attribute(disk, ".//encryption", "format"),
-        passphrase=attribute(disk, ".//encryption/secret", "uuid"),
+        encryption_secret=attribute(disk, ".//encryption/secret", "uuid"),
         shareable=disk.find("shareable") is not None,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -20,6 +21,8 @@ SOURCES: LogSources = {
     "journals": ["haproxy-metadata-proxy-{owner}"],
     "files": [],
 }
+# What is read of a proxy, by the name under which it is unread
+ADDRESSES = "the addresses of the metadata proxy"
 # An address of the host in the kernel's table of routes
 LOCAL_ADDRESS = re.compile(r"\|-- ([0-9.]+)\n\s+/32 host LOCAL", re.ASCII)
 # The prefix of IPv4 addresses in the log of a router's proxy, which listens on IPv6 too
@@ -48,11 +51,6 @@ def proxy_of(
     host: Host, owner: str, address: str, since: float, sources: LogSources
 ) -> MetadataProxy:
     running = host.attempt("the processes of haproxy", haproxies_of, owner)
-    addresses = (
-        host.attempt("the addresses of the proxy", addresses_of, running[0])
-        if running
-        else None
-    )
     lines = host.attempt(
         "the log of the metadata proxy",
         log_of,
@@ -64,8 +62,15 @@ def proxy_of(
         owner,
         running,
         None if lines is None else requests_in(lines, address),
-        addresses,
     )
+
+
+def with_addresses(host: Host, proxy: MetadataProxy) -> MetadataProxy:
+    """Return a proxy with the addresses that it has on its network; one that does not run has none to show."""
+    if not proxy.processes:
+        return proxy
+    addresses = host.attempt(ADDRESSES, addresses_of, proxy.processes[0])
+    return replace(proxy, addresses=addresses)
 
 
 def addresses_of(host: Host, process: int) -> tuple[str, ...]:

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from ..._collect.commands import Host
-from ..._collect.examination.peer_probes import OPEN, connection_in
+from ..._collect.examination.peer_probes import connection_in
 from ..._components.tables import component_at
-from ..._model.host import Reach
+from ..._model.host import OPEN, Reach
 
 # The queue of a socket to its peer, while the peer has acknowledged all of it
 NOTHING_UNANSWERED = "0"

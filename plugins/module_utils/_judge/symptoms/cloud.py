@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from http import HTTPStatus
 
-from ..._collect.examination.peer_probes import PLAIN
 from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._components.tables import answering_as, project_of, writer_of
 from ..._model.host import Reach
 from ..._model.how import How
 from ..._model.record import Agent
 from ..._model.shortage import Answer, Explanation, Shortage
-from ..._model.stage import NO_TLS, Call, Stage
+from ..._model.stage import Call, Stage
 from ..._model.symptom import Code, Symptom
 from ..._model.words import BY_ITSELF
 from ..._record.clock import seconds_of
@@ -135,11 +134,8 @@ def silent_api(case: Case, component: str, call: Call) -> Symptom:
     message = case.stage.error_message
     how = how_of(message) or How.SILENT
     peer = place_of(call, component, how)
-    if peer and component != reach.CATALOG:
-        if call.error == NO_TLS:
-            return reach.wrong_endpoint(case, replace(peer, how=PLAIN))
-        if reach.is_misplaced(case, peer):
-            return reach.wrong_endpoint(case, peer)
+    if peer and component != reach.CATALOG and reach.is_misplaced(case, peer):
+        return reach.wrong_endpoint(case, peer)
     share = (
         case.weights.silent_api_unseen
         if how == How.SILENT and not case.is_seen

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from ..._collect.examination.names import address_in
-from ..._collect.examination.peer_probes import OPEN
 from ..._components.tables import component_at
 from ..._match import places
-from ..._model.host import Host, Reach
+from ..._model.host import OPEN, Host, Reach
 from ..._model.how import How
 from ..._model.reach import BackEnd
 from ..._model.symptom import Code, Symptom

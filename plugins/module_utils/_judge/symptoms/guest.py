@@ -11,10 +11,10 @@ from http import HTTPStatus
 from itertools import chain
 from typing import Any
 
-from ..._collect.examination.peer_probes import OPEN
 from ..._collect.hosts.metadata_proxy import telling
 from ..._components.tables import entry_of, project_of
 from ..._model.details import ADDRESSED
+from ..._model.host import OPEN
 from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import StageName

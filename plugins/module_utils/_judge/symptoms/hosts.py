@@ -54,7 +54,7 @@ def not_running(
 ) -> Symptom:
     restarts = loops(case, service)
     if how == How.STARTING:
-        if restarts:
+        if restarts and is_of_run(case, host, service):
             return looping(host, service)
         restarts = service.restarts
     symptom = Symptom(
@@ -89,7 +89,7 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
     before = case.record.started - at
     if before > case.weights.remembered_s:
         return []
-    if before > (host.clock_error_s or 0):
+    if not is_of_run(case, host, service):
         code, ago_s = Code.UNIT_RESTARTED_BEFORE_RUN, case.stage.finished - at
         return [
             Symptom(
@@ -115,6 +115,14 @@ def restarted(case: Case, host: Host, service: Service) -> list[Symptom]:
             since=at,
         )
     ]
+
+
+def is_of_run(case: Case, host: Host, service: Service) -> bool:
+    """Return whether a service got into its state while the run was under way."""
+    at = began(service, host)
+    if at is None:
+        return False
+    return case.record.started - at <= (host.clock_error_s or 0)
 
 
 def looping(host: Host, service: Service) -> Symptom:

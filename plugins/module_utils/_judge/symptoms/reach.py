@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._collect.examination.peer_probes import OPEN, PLAIN
 from ..._components.tables import depends_on, entry_of, project_of
-from ..._model.host import Host, Reach
+from ..._model.host import OPEN, PLAIN, ChangedFile, Host, Reach
 from ..._model.how import How
 from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
@@ -39,7 +38,9 @@ def probes(case: Case) -> list[Symptom]:
         for entry in probed(host):
             if entry.how == OPEN:
                 continue
-            if entry.how == PLAIN or is_misplaced(case, entry, host):
+            if is_misplaced(case, entry, host) or is_asked_wrongly(
+                case, entry
+            ):
                 symptoms += wrong_addresses(case, host, entry)
             else:
                 # It does not answer as it should, even if no component of this host needs it.
@@ -79,6 +80,24 @@ def is_misplaced(case: Case, entry: Reach, asker: Host | None = None) -> bool:
     if named in running:
         return is_on_other_port(case, named, entry)
     return named not in installed
+
+
+def is_asked_wrongly(case: Case, entry: Reach) -> bool:
+    """Return whether a peer is asked with TLS and speaks none, though no file of its own was changed of late."""
+    if entry.how != PLAIN:
+        return False
+    changed: set[str] = set()
+    for host in case.record.hosts:
+        for file in host.examined.changed:
+            if is_fresh(case, file):
+                changed.update(owners_of(file.path, host))
+    return entry.component not in changed
+
+
+def is_fresh(case: Case, file: ChangedFile) -> bool:
+    """Return whether a change of settings is as new as one that is mentioned beside what it did."""
+    share = 1 / (1 + file.ago_s / case.weights.change_half_s)
+    return share >= case.weights.fresh_change
 
 
 def meant_by(entry: Reach, asker: Host | None, case: Case) -> str | None:
@@ -136,8 +155,10 @@ def wrong_endpoint(case: Case, entry: Reach) -> Symptom:
         for place, unit in case.services
         if unit.component == CATALOG
     ]
+    # The service may have lost its TLS as well.
+    certain = entry.how != PLAIN
     return wrong_address(
-        entry, CATALOG, next(iter(places), None), certain=True
+        entry, CATALOG, next(iter(places), None), certain=certain
     )
 
 

@@ -15,8 +15,8 @@ from ..._model.words import StepStatus
 from ..case import Case
 from .guest import did_their_part
 
-# Errors that end a stage before its time: Nova has given up the server, or an API has failed
-ENDING = ("build_failed", "service", "unreachable")
+# Errors that end a stage before its time: Nova has given up the server or put it elsewhere, or an API has failed
+ENDING = ("build_failed", "misplaced", "service", "unreachable")
 
 
 def missing(case: Case) -> list[Symptom]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..._collect.examination.peer_probes import PLAIN
 from ..._model.codec import iso_of
+from ..._model.host import PLAIN
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
@@ -37,12 +37,11 @@ PROBES = {
     "mute": "connected, but no reply from {0}",
     "refused": "connection refused by {0}",
     "closed": "connection closed by {0}",
+    PLAIN: "no TLS from {0}",
     "no such name": "the name of {0} does not resolve",
 }
 # The component that keeps the service catalog
 CATALOG = "keystone"
-# Where a component has the addresses of others, if not in its own configuration
-ADDRESS_BOOKS: dict[str | None, str] = {CATALOG: "the service catalog"}
 # What an answer of a status to the guest's request for metadata says of who sent it
 METADATA = {
     401: "rejects the signature of the metadata agent; their secrets differ",
@@ -177,7 +176,8 @@ def peer_named(symptom: Symptom) -> Forms:
 
 
 def wrong_address(symptom: Symptom) -> Forms:
-    who = ADDRESS_BOOKS.get(symptom.component, "its configuration")
+    is_catalog = symptom.component == CATALOG
+    who = "the service catalog" if is_catalog else "its configuration"
     place = f"{symptom.address}:{symptom.port}"
     if symptom.probe == PLAIN:
         text = f"{who} has {symptom.setting} at https://{place}"

@@ -125,12 +125,13 @@ def test_encryption(home, volume, volume_disk, domain, not_applicable):
         not_applicable(f"the volume type {volume['type']} does not encrypt")
     place = f"{volume_disk['target']} of {domain['name']} on {home.name}"
     if volume_disk["protocol"] is None and not volume_disk.get("encryption"):
-        not_applicable(f"{place} is {volume_disk['source']}, which the host decrypts itself")
+        not_applicable(f"{place} is {volume_disk['source']}; whether the host decrypts it is not read")
     assert volume_disk.get("encryption"), (
         f"{place} is written as it is, though the volume type {volume['type']} encrypts"
     )
-    assert volume_disk.get("passphrase") in home.fact("domain", "libvirt's secrets")["secrets"], (
-        f"{place} needs the secret {volume_disk['passphrase']}, which libvirt there does not have: virsh secret-list"
+    secret = volume_disk.get("encryption_secret")
+    assert secret in home.fact("domain", "libvirt's secrets")["secrets"], (
+        f"{place} needs the secret {secret}, which libvirt there does not have: virsh secret-list"
     )
 
 

@@ -182,6 +182,21 @@ def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud, earl
         assert request.headers["OpenStack-API-Version"] == f"compute {volumes.MULTIATTACH_SINCE}"
 
 
+@pytest.mark.usefixtures("consoles")
+def test_a_second_server_that_does_not_get_a_shared_volume_fails(go, error, cloud, earlier):
+    cloud.states["volumes"] = [{"status": "available", "multiattach": True}]
+    earlier("image")
+    go("volume")
+    (volume,) = cloud.all("volumes")
+    volume["_states"] = []
+    go("network", dataplane=True)
+    go("boot", dataplane=True)
+    # The volume stays in use, as the first server has it.
+    cloud.gives_up = True
+    failure = error("dataplane", dataplane=True)
+    assert (failure["kind"], failure["message"]) == ("service", f"the server gave up {volume['name']}")
+
+
 @pytest.mark.usefixtures("booted")
 def test_other_content_fails(error, consoles):
     consoles["second"] = consoles["second"].replace(SUM, "b" * 64)

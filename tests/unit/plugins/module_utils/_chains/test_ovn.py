@@ -436,7 +436,8 @@ def test_a_port_for_metadata_may_be_hidden_from_who_is_no_administrator() -> Non
         (["127.0.0.1", "169.254.169.254", "192.168.222.2"], LinkState.HOLDS),
         (["127.0.0.1", "192.168.222.2"], LinkState.BROKEN),
         ([], LinkState.BROKEN),
-        (None, LinkState.UNREADABLE),
+        # Of a proxy that does not run, and of a record that is older
+        (None, LinkState.NOT_APPLICABLE),
     ],
 )
 def test_a_proxy_without_the_address_of_the_metadata_is_of_its_agent(
@@ -452,6 +453,16 @@ def test_a_proxy_without_the_address_of_the_metadata_is_of_its_agent(
     assert links["metadata_address"].state is state
     if state is LinkState.BROKEN:
         assert (links["metadata_address"].owner, links["metadata_address"].host) == ("neutron-ovn-metadata-agent", HERE)
+
+
+def test_addresses_of_a_proxy_that_could_not_be_read_prove_nothing() -> None:
+    def unread(record: Json) -> None:
+        (host,) = [host for host in record["hosts"] if host["host"] == HERE]
+        entry = {"part": "metadata", "what": "the addresses of the metadata proxy", "kind": "refused", "reason": "x"}
+        host["unread"] = [*host["unread"], entry]
+
+    links = {link.code: link.state for link in chains_of(unread)["metadata"].links}
+    assert links["metadata_address"] is LinkState.UNREADABLE
 
 
 def test_a_missing_metadata_interface_is_of_the_metadata_agent():

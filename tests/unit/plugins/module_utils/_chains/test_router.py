@@ -221,6 +221,30 @@ def on_ovn_port(record: Json) -> None:
     serving.append({**serving[0], "owner": "network:distributed"})
 
 
+def with_proxies(*owners: str) -> Change:
+    """Have the host run a metadata proxy of each owner, without the address that guests ask."""
+
+    def change(record: Json) -> None:
+        (host,) = [host for host in record["hosts"] if host["host"] == HERE]
+        proxies = [
+            {"owner": owner, "processes": [number], "requests": [], "addresses": ["127.0.0.1"]}
+            for number, owner in enumerate(owners, 7)
+        ]
+        host["facts"]["metadata"] = {record["instance"]["ports"][0]["id"]: proxies}
+
+    return change
+
+
+def test_a_router_passes_requests_to_its_proxy_without_having_the_address() -> None:
+    alone = {link.code: link for link in chains_of(with_proxies(ROUTER))["metadata"].links}
+    assert alone["metadata_address"].state is LinkState.NOT_APPLICABLE
+    # As with force_metadata, the DHCP agent has one beside it.
+    both = {link.code: link for link in chains_of(with_proxies(ROUTER, NETWORK["id"]))["metadata"].links}[
+        "metadata_address"
+    ]
+    assert (both.state, both.owner, both.host) == (LinkState.BROKEN, "neutron-dhcp-agent", HERE)
+
+
 @pytest.mark.parametrize(
     ("changes", "is_walked"),
     [

@@ -443,7 +443,6 @@ def test_a_request_is_refused_only_if_no_host_failed_otherwise(other, is_refused
         ("InvalidVIOMMUMachineType", True),
         ("InvalidWatchdogAction", True),
         ("BadRequirementEmulatorThreadsPolicy", True),
-        ("SecurityGroupCannotBeApplied", True),
         ("InvalidCPUInfo", False),
         ("InvalidDiskInfo", False),
         ("NovaException", False),

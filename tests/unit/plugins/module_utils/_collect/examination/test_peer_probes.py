@@ -284,8 +284,9 @@ def test_a_peer_that_accepts_and_says_nothing_is_mute(listen, spoken):
     [
         (HTTP.format(200), True),
         (HTTP.format(401), True),
-        # As a server of HTTPS answers, and something else than a server of the web
+        # As servers of HTTPS answer, and something else than a server of the web
         (HTTP.format(400), False),
+        (HTTP.format(301), False),
         ("SSH-2.0-OpenSSH_10.0\r\n", False),
     ],
 )

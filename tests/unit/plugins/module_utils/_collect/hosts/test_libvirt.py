@@ -66,7 +66,7 @@ DOMAIN = {
 def test_a_disk_shows_what_the_type_of_its_volume_asks_for(name, shown):
     text = (RECORDED / f"commands/disk-{name}.xml").read_text()
     disk = libvirt.parse_disk(ET.fromstring(text))
-    assert (disk.encryption, disk.passphrase, disk.shareable) == shown
+    assert (disk.encryption, disk.encryption_secret, disk.shareable) == shown
     assert (disk.protocol, disk.user, disk.secret) == ("rbd", "cinder", "12384f9a-26e3-413a-8366-1205307be42d")
 
 

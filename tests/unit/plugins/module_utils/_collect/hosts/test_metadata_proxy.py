@@ -12,12 +12,13 @@ import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import metadata_proxy
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.matching_lines import MatchingLine
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.facts import MetadataProxy
 from recorded_hosts import journal_of, printed
 
 NETWORK, ADDRESS, SINCE = "43fab180-bf69-42bf-a74e-9ed8722a60fa", "192.168.222.230", 1795258881.0
 PROCESS = int(printed("network1", f"/{NETWORK}.conf").split()[0])
 # Of the network namespace of that process
-ADDRESSES = ["127.0.0.1", "169.254.169.254", "192.168.222.2"]
+ADDRESSES = ("127.0.0.1", "169.254.169.254", "192.168.222.2")
 JOURNAL = journal_of("network1", "haproxy-metadata-proxy")
 REQUESTS = [
     {
@@ -42,9 +43,16 @@ def read(host, *about):
 def test_recorded_requests_are_read_wholly(replay):
     host = replay("network1")
     assert {"proxies": read(host, [NETWORK], ADDRESS, SINCE)} == {
-        "proxies": [{"owner": NETWORK, "processes": [PROCESS], "requests": REQUESTS, "addresses": ADDRESSES}]
+        "proxies": [{"owner": NETWORK, "processes": [PROCESS], "requests": REQUESTS}]
     }
     assert host.unread == []
+
+
+def test_a_proxy_that_runs_shows_its_addresses(replay):
+    host = replay("network1")
+    proxies = [MetadataProxy(NETWORK, running, ()) for running in ((PROCESS,), (), None)]
+    found = [metadata_proxy.with_addresses(host, proxy).addresses for proxy in proxies]
+    assert found == [ADDRESSES, None, None]
 
 
 @pytest.mark.usefixtures("german")
@@ -95,10 +103,10 @@ def test_without_a_known_log_the_requests_are_not_known(replay):
 
 def test_each_owner_has_its_own_process_and_journal(replay):
     host = replay(None, {"id -u": "0", "/a.conf": "5 /usr/sbin/haproxy -f /x/a.conf\n6 vi /x/a.conf\n",
-                         "/b.conf": (1, "", ""), "fib_trie": "", "test": "", "journalctl": ""})  # fmt: skip
+                         "/b.conf": (1, "", ""), "test": "", "journalctl": ""})  # fmt: skip
     proxies = read(host, ["a", "b"], ADDRESS, 0)
     assert proxies == [
-        {"owner": "a", "processes": [5], "requests": [], "addresses": []},
+        {"owner": "a", "processes": [5], "requests": []},
         {"owner": "b", "processes": [], "requests": []},
     ]
     journals = [words.split()[-1] for words in host.execute.asked if "journalctl" in words]

@@ -12,7 +12,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import cloud
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
-from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import NO_TLS
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.symptoms import sentence
 from cases_by_hand import agent, call, case_of, diagnosis, error, logged
@@ -92,15 +91,6 @@ def test_an_api_that_is_not_where_the_catalog_has_it_is_not_silent(address, port
     asked = {**call(None), "host": address}
     (symptom,) = told(cloud.answers, place, stage=failed(calls=[asked]))
     assert (symptom.component, symptom.code) == accused
-
-
-def test_an_api_that_is_asked_with_tls_and_speaks_none_is_not_silent():
-    asked = {**call(None), "host": "10.0.0.1:8774", "error": NO_TLS}
-    (symptom,) = told(cloud.answers, stage=failed(calls=[asked]))
-    assert (symptom.component, symptom.code) == ("keystone", Code.WRONG_ADDRESS)
-    assert sentence(symptom).endswith(
-        "the service catalog has nova-api at https://10.0.0.1:8774, which does not speak TLS"
-    )
 
 
 @pytest.mark.parametrize("service", APIS)

@@ -82,6 +82,9 @@ def test_a_service_that_exits_again_and_again_is_as_bad_as_one_that_has_failed(s
     assert symptom.restarts == 12
     (failed,) = told(hosts.states, host("h1", service("x", state="failed")))
     assert shares.strength(symptom, WEIGHTS) == shares.strength(failed, WEIGHTS)
+    # One that takes long to start has been restarted at another time.
+    (starting,) = told(hosts.states, host("h1", service("x", state=How.STARTING.value, since=BEGAN - 60, restarts=12)))
+    assert (starting.code, starting.how) == (Code.UNIT_NOT_RUNNING, How.STARTING)
     # Whatever happened before the run
     (before,) = told(hosts.states, host("h1", service("x", since=BEGAN - 60, restarts=12)))
     assert before.code == Code.UNIT_RESTARTED_BEFORE_RUN
