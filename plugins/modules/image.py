@@ -288,7 +288,7 @@ def find(stage: Stage[ImageDetails], name: str) -> Any:
             "conflict",
             message,
             resource=name,
-            hint="Wait for it, or use another image.",
+            hint="Look whether its data is on the way (openstack image show), or use another image.",
         )
     return image
 

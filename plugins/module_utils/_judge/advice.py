@@ -370,7 +370,14 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return by_rejection(symptom, cause, case)
     if symptom.kind == Kind.REPORT or symptom.code in BY_COMPONENT:
         return by_component(symptom, cause)
-    return by_place(symptom, case)
+    return by_file(symptom, cause, case) or by_place(symptom, case)
+
+
+def by_file(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    """Return what shows a whole file that has changed: what in it is wrong nobody knows, but the service may say it."""
+    if symptom.kind != Kind.CHANGE or symptom.setting is not None:
+        return None
+    return followed(state_of(cause, case), by_place(symptom, case))
 
 
 def by_component(symptom: Symptom, cause: Cause) -> Advice | None:

@@ -418,13 +418,13 @@ def on_a(component, symptom):
         (
             "x",
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf"),
-            "on a: grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf",
+            f"{STATE}; grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf",
         ),
-        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/ceph/x.keyring"), "on a: ls -l /etc/ceph/x.keyring"),
+        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/ceph/x.keyring"), f"{STATE}; ls -l /etc/ceph/x.keyring"),
         (
             "x",
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),
-            "on a: systemctl cat x.service",
+            f"{STATE}; systemctl cat x.service",
         ),
         (
             "x",
