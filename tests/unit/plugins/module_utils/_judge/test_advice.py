@@ -420,7 +420,11 @@ def on_a(component, symptom):
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/x/x.conf"),
             f"{STATE}; grep --invert-match --extended-regexp '^(#|$)' /etc/x/x.conf",
         ),
-        ("x", seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/ceph/x.keyring"), f"{STATE}; ls -l /etc/ceph/x.keyring"),
+        (
+            "x",
+            seen(Kind.CHANGE, "x", "a", share=1.0, path="/etc/ceph/x.keyring"),
+            f"{STATE}; ls -l /etc/ceph/x.keyring",
+        ),
         (
             "x",
             seen(Kind.CHANGE, "x", "a", share=1.0, path="/run/systemd/system/x.service.d/zz.conf"),
