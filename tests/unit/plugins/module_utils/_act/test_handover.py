@@ -59,7 +59,7 @@ def test_the_second_guest_reads_what_the_first_wrote(machine):
     with disk.open("rb") as stream:
         stream.seek(handover.OFFSET * 1024)
         assert hashlib.sha256(stream.read()).hexdigest() == found["sum"]
-    assert handover.compared(written["sum"], found["sum"], 7.5).status.value == "ok"
+    assert handover.compared(written["sum"], found["sum"], 7.5, is_shared=False).status.value == "ok"
 
 
 @pytest.mark.parametrize("file", ["serial", "device/vpd_pg80"])
@@ -100,6 +100,11 @@ SAME, DIFFERENT = "a" * 64, "b" * 64
     ],
 )
 def test_what_was_read_is_compared(found, status, text):
-    check = handover.compared(SAME, found, 7.5)
+    check = handover.compared(SAME, found, 7.5, is_shared=False)
     assert (check.status.value, check.text, check.seconds) == (status, text, 7.5)
     assert (check.source, check.target) == ("first", "second")
+
+
+def test_a_volume_of_both_guests_is_called_so():
+    check = handover.compared(SAME, SAME, 7.5, is_shared=True)
+    assert check.text == "both have the volume with what was written to it (1 MiB, SHA-256 aaaaaaaaaaaa...)"
