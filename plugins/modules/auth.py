@@ -164,6 +164,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._cloud.creden
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.errors import (
     CLOUD_ERRORS,
 )
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud.transport import (
+    SSL_ERROR,
+)
 from ansible_collections.stackproof.provision.plugins.module_utils._model import (
     codec,
 )
@@ -192,8 +195,6 @@ WITHOUT_VOLUME = (
     "If this cloud offers no volumes, verify it without one: stackproof_volume=none. "
     "Otherwise look at the service catalogue: openstack catalog list."
 )
-# Of a certificate: that no TLS is spoken has words of its own.
-SSL_ERROR = "SSLError"
 
 
 def token_details(access: Any, region: str | None) -> AuthDetails:
@@ -251,6 +252,7 @@ def check_answered(service: str, calls: list[Call]) -> None:
     why = last.error
     if last.status:
         why = f"the answer was {last.status}"
+    # Of a certificate: a handshake that fails has words of its own.
     kind = "tls" if why == SSL_ERROR else "unreachable"
     raise StageError(
         kind, f"the service {service} does not answer: {why}", resource=service

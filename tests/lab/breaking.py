@@ -214,10 +214,10 @@ def unplugged(lab, host, device):
 
 
 @contextlib.contextmanager
-def edited(lab, host, path, edit, anew, units=()):
+def edited(lab, host, path, edit, then, units=()):
     """A file that is changed by a command, and has its content again at the end; yields the time before the change.
 
-    anew: the command that follows when it has its content again.
+    then: the command that follows when it has its content again.
     """
     kept = f"/root/kept-{path.strip('/').replace('/', '-')}"
     with recovered(lab, host, units):
@@ -227,7 +227,7 @@ def edited(lab, host, path, edit, anew, units=()):
             lab.run(host, edit)
             yield since
         finally:
-            lab.run(host, f"cat {kept} > {path} && rm {kept} && {anew}")
+            lab.run(host, f"cat {kept} > {path} && rm {kept} && {then}")
 
 
 @contextlib.contextmanager

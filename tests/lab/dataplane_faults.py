@@ -23,9 +23,14 @@ SETTINGS = "/etc/neutron/plugins/ml2/openvswitch_agent.ini"
 FAULTS = {}
 
 
-def fault(name, make, components, hosts, stage="dataplane", **more):
+def of_guests(name, make, components, hosts, stage="dataplane", **more):
+    """A fault that the guests meet on their way to each other."""
     given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE, **more}
-    FAULTS[name] = fault_of(name, make, stage, components, hosts, **given)
+    return fault_of(name, make, stage, components, hosts, **given)
+
+
+def fault(name, *truth, **more):
+    FAULTS[name] = of_guests(name, *truth, **more)
 
 
 def done(host, command, back):

@@ -48,9 +48,14 @@ NOBODY = ("", "")
 FAULTS = {}
 
 
-def fault(name, operation, make, components, hosts, during="", **more):
+def of_operation(name, operation, make, components, hosts, during="", **more):
+    """A fault that an operation meets."""
     given = {"dataplane": True, "journey": [operation], **PATIENT, **NO_VOLUME, **HERE, **more}
-    FAULTS[name] = fault_of(name, make, "journey", components, hosts, during=during, **given)
+    return fault_of(name, make, "journey", components, hosts, during=during, **given)
+
+
+def fault(name, *truth, **more):
+    FAULTS[name] = of_operation(name, *truth, **more)
 
 
 def done(host, command, back):

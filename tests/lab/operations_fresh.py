@@ -15,8 +15,8 @@ from functools import partial
 
 from breaking import edited, frozen, recovered, undone
 from catalogue_parts import Part
-from dataplane_faults import AGENT, FIREWALL, KIND, OVER_IPV6, SETTINGS
-from faults import COMPUTE, CONTROLLER, HERE, NETWORK, NO_VOLUME, OTHER, STORAGE
+from dataplane_faults import AGENT, FIREWALL, KIND, OVER_IPV6, SETTINGS, of_guests
+from faults import COMPUTE, CONTROLLER, NETWORK, OTHER, STORAGE
 from journey_faults import (
     CINDER,
     DONE,
@@ -24,7 +24,6 @@ from journey_faults import (
     MOVE,
     NOBODY,
     PATHS,
-    PATIENT,
     SECOND,
     SWITCH,
     WITH_VOLUME,
@@ -32,9 +31,9 @@ from journey_faults import (
     configured,
     done,
     in_nova,
+    of_operation,
 )
 from lab_under_test import NETWORK as BACK_END
-from truths import fault_of
 from ways_to_break import MYSQL, commanded
 from ways_to_set_wrong import first, kept_value, set_by_new_file, sql
 
@@ -55,14 +54,12 @@ FAULTS = {}
 
 def fault(name, operation, make, components, hosts, during="", **more):
     """A fault that an operation meets."""
-    given = {"dataplane": True, "journey": [operation], **PATIENT, **NO_VOLUME, **HERE, **more}
-    FAULTS[name] = fault_of(name, make, "journey", components, hosts, during=during, **given)
+    FAULTS[name] = of_operation(name, operation, make, components, hosts, during, **more)
 
 
 def fault_between(name, make, components, hosts, during="", **more):
     """A fault that the guests meet on their way to each other."""
-    given = {"dataplane": True, "dataplane_timeout": 120, **NO_VOLUME, **HERE, **more}
-    FAULTS[name] = fault_of(name, make, "dataplane", components, hosts, during=during, **given)
+    FAULTS[name] = of_guests(name, make, components, hosts, during=during, **more)
 
 
 def first_guest(lab):
@@ -88,11 +85,11 @@ def hook_against_moves(lab):
 
 
 def key_of_another(host, peer, other):
-    """A host knows a peer by the key of another one, as when it has been installed anew."""
+    """A host knows a peer by the key of another one, as when it has been installed again."""
     peer, other = address(peer), address(other)
     key = f"key=$(sed -n 's/^{other} //p' {KNOWN_HOSTS}) && test -n \"$key\""
     edit = f'{key} && sed -i "s#^{peer} .*#{peer} $key#" {KNOWN_HOSTS}'
-    return partial(edited, host=host, path=KNOWN_HOSTS, edit=edit, anew="true")
+    return partial(edited, host=host, path=KNOWN_HOSTS, edit=edit, then="true")
 
 
 @contextlib.contextmanager
@@ -154,7 +151,7 @@ fault(
     "neutron-server",
     CONTROLLER,
 )
-# Nothing is broken here: with two hosts there is none for a group whose servers must never share one.
+# Nothing is broken here: with two hosts a third is missing for a group whose servers must never share one.
 POLICY = "UPDATE nova_api.instance_group_policy SET policy='{}' WHERE policy='{}'"
 GROUPS = "anti-affinity", "soft-anti-affinity"
 fault("group-never-together", MOVE, rows(POLICY.format(*GROUPS), POLICY.format(*reversed(GROUPS))), *NOBODY, PATHS)
@@ -370,7 +367,7 @@ if BACK_END == "ovs":
             host=NETWORK,
             path=DNSMASQ,
             edit=f"echo dhcp-option=option:dns-server,{OLD_RESOLVER} >> {DNSMASQ}",
-            anew="true",
+            then="true",
         ),
         "dnsmasq neutron-dhcp-agent",
         NETWORK,

@@ -15,6 +15,7 @@ from fault_runs import run_with
 from faults import COMPUTE, OTHER
 from lab_under_test import INVENTORY, NETWORK
 from runs_under_test import verify
+from test_host_checks import SHARING
 from test_verify import assert_passed, assert_sound
 from tree import ROOT
 from truths import assert_all_noted, compare, half_of, note
@@ -25,7 +26,6 @@ IN_A_ROW = 10
 CREATED, NO_CONTENT = 201, 204
 # Of the steps of an operation, this share at least must be seen or proved absent.
 KNOWN = 0.85
-SHARING = "A volume of a type for several servers is a disk that others may have as well"
 OVERHEAD = {"vxlan": 50, "geneve": 58}.get(KIND)
 
 

@@ -234,6 +234,10 @@ class Weights:
     # A fact: the kernel knows a process by the first 15 characters of its name (TASK_COMM_LEN without its end).
     process_name: int = 15
 
+    def change_share(self, ago_s: float) -> float:
+        """Return how much a change of configuration counts that is so long ago."""
+        return 1 / (1 + ago_s / self.change_half_s)
+
 
 WEIGHTS = Weights()
 

@@ -47,7 +47,7 @@ def changes(case: Case) -> list[Symptom]:
             for other in found
             if is_together(change, other, case)
         }
-        share = 1 / (1 + ago_s / case.weights.change_half_s) / len(together)
+        share = case.weights.change_share(ago_s) / len(together)
         symptoms += [
             Symptom(
                 Code.CONFIGURATION_CHANGED,

@@ -96,7 +96,7 @@ def is_asked_wrongly(case: Case, entry: Reach) -> bool:
 
 def is_fresh(case: Case, file: ChangedFile) -> bool:
     """Return whether a change of settings is as new as one that is mentioned beside what it did."""
-    share = 1 / (1 + file.ago_s / case.weights.change_half_s)
+    share = case.weights.change_share(file.ago_s)
     return share >= case.weights.fresh_change
 
 

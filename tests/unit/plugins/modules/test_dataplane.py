@@ -163,8 +163,10 @@ def test_the_volume_goes_to_the_second_guest_and_comes_back(go, cloud):
     assert all(f"'{volume['id'][:20]}'" in script for script in scripts(cloud))
 
 
-@pytest.mark.usefixtures("consoles")
-def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud, earlier):
+@pytest.fixture
+def shared(go, earlier, cloud, consoles):
+    """The volume of such a run that several servers may have."""
+    assert consoles
     cloud.states["volumes"] = [{"status": "available", "multiattach": True}]
     earlier("image")
     go("volume")
@@ -172,6 +174,11 @@ def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud, earl
     volume["_states"] = []
     go("network", dataplane=True)
     go("boot", dataplane=True)
+    return volume
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud):
     ((status, text),) = handed_over(go)
     assert (status, text[:49]) == ("ok", "both have the volume with what was written to it ")
     assert moves(cloud) == [("POST", "second-server"), ("DELETE", "second-server")]
@@ -182,19 +189,11 @@ def test_a_volume_for_several_servers_stays_with_the_first_guest(go, cloud, earl
         assert request.headers["OpenStack-API-Version"] == f"compute {volumes.MULTIATTACH_SINCE}"
 
 
-@pytest.mark.usefixtures("consoles")
-def test_a_second_server_that_does_not_get_a_shared_volume_fails(go, error, cloud, earlier):
-    cloud.states["volumes"] = [{"status": "available", "multiattach": True}]
-    earlier("image")
-    go("volume")
-    (volume,) = cloud.all("volumes")
-    volume["_states"] = []
-    go("network", dataplane=True)
-    go("boot", dataplane=True)
+def test_a_second_server_that_does_not_get_a_shared_volume_fails(error, cloud, shared):
     # The volume stays in use, as the first server has it.
     cloud.gives_up = True
     failure = error("dataplane", dataplane=True)
-    assert (failure["kind"], failure["message"]) == ("service", f"the server gave up {volume['name']}")
+    assert (failure["kind"], failure["message"]) == ("service", f"the server gave up {shared['name']}")
 
 
 @pytest.mark.usefixtures("booted")
