@@ -25,6 +25,7 @@ from test_host_checks import (
     BINDING,
     DHCP,
     DNSMASQ,
+    ENCRYPTION,
     FLOATING,
     GROUPS_OF_PORT,
     HOST_FILE,
@@ -34,6 +35,7 @@ from test_host_checks import (
     PROXY,
     PROXY_OF_OVN,
     ROUTER,
+    SHARING,
     TAPS,
     checks,
 )
@@ -44,6 +46,8 @@ GONE_PROXY = "OVN's metadata proxy of a network that is gone is gone too"
 # The steps of the removal that a cloud with OVN has
 REMOVED = {f"D{number}" for number in range(1, 27)} - {"D7", "D13", "D20", "D21", "D24"}
 OWN = {f"N{number}" for number in range(20, 28)}
+# What is proved of agents, and of volumes whose type asks for it
+NOT_HERE = {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY, ROUTER, ARP, ENCRYPTION, SHARING}
 
 # The lab of make test has Open vSwitch's agents; make test-ovn, a part of make soak-ovn, builds one with OVN for these.
 pytestmark = pytest.mark.skipif(NETWORK != "ovn", reason="the lab has no OVN: LAB_NETWORK=ovn make lab")
@@ -122,7 +126,7 @@ def test_the_run_passes_and_every_check_that_applies_is_well(kept):
             by_status.setdefault(check["status"], set()).add(check["check"])
     assert set(by_status) == {"ok", "not_applicable"}
     assert OF_OVN | {TAPS} <= by_status["ok"]
-    assert by_status["not_applicable"] == {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY, ROUTER, ARP}
+    assert by_status["not_applicable"] == NOT_HERE
 
 
 def test_every_step_is_seen_or_explained(kept):
