@@ -22,7 +22,6 @@ from truths import assert_all_noted, compare, half_of, note
 
 CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
 PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
-IN_A_ROW = 10
 CREATED, NO_CONTENT = 201, 204
 # Of the steps of an operation, this share at least must be seen or proved absent.
 KNOWN = 0.85
@@ -170,12 +169,6 @@ def test_a_wire_that_is_too_small_is_named(lab, runs):
 @pytest.fixture(scope="module")
 def lab(lab_hosts):
     return Lab(lab_hosts)
-
-
-@pytest.mark.soak
-def test_ten_runs_in_a_row_pass(runs):
-    for _turn in range(IN_A_ROW):
-        run_of_two(runs)
 
 
 @pytest.mark.soak

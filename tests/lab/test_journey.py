@@ -17,7 +17,7 @@ from journey_faults import FAULTS
 from lab_under_test import INVENTORY, NETWORK, until
 from operations_fresh import FAULTS as FRESH
 from runs_under_test import Outcome, start, verify, wait_for_text
-from test_dataplane import assert_followed, legs_of
+from test_dataplane import assert_followed, assert_ipv6_passes, found, legs_of, run_of_two
 from test_verify import assert_passed, assert_sound
 from tree import ROOT
 from truths import assert_all_noted, compare, half_of, note
@@ -27,6 +27,10 @@ CONFUSION = ROOT / f".cache/journey-{NETWORK}-confusion.json"
 # kernel module takes it for the old one: no packet reaches the guest any more.
 FOLLOWED = ["live_migrate", "resize", "migrate", "resize_revert", "rebuild", "hard_reboot", "stop", "pause", "shelve"]
 JOURNEY = [*FOLLOWED, "boot_snapshot"]
+OF_VOLUMES = ["extend_volume", "reattach_volume"]
+IN_A_ROW = 10
+# dnsmasq is a resolver as well, and OVN gives its guests none.
+RESOLVED = "not_applicable" if NETWORK == "ovn" else "ok"
 NOTED = {**FAULTS, **FRESH}
 
 
@@ -46,6 +50,21 @@ def test_a_server_survives_what_is_done_with_it(runs):
         assert_followed(outcome, operation)
     assert {name for name, leg in legs.items() if leg["moved"]} >= {"live_migrate", "migrate"}
     assert legs["live_migrate"]["outage_s"] < legs["migrate"]["outage_s"]
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("_turn", range(IN_A_ROW))
+def test_all_that_guests_and_operations_prove_passes_in_a_row(_turn, runs):
+    """Two guests with a volume, a floating IP and both versions of IP, and then a life."""
+    given = {"volume": "empty", "attach": "after", "floating_ip": True, "network_ipv6": "slaac"}
+    operations = [*OF_VOLUMES, *JOURNEY]
+    outcome = run_of_two(runs, cloud="lab-admin", **given, journey=operations, journey_timeout=1200)
+    assert_ipv6_passes(outcome)
+    named = {("login", "client"): "ok", ("volume", "first"): "ok", ("name", "second"): RESOLVED}
+    assert {check: found(outcome, *check)["status"] for check in named} == named
+    assert [leg["operation"] for leg in legs_of(outcome)] == operations
+    for operation in [*OF_VOLUMES, *FOLLOWED]:
+        assert_followed(outcome, operation)
 
 
 @contextlib.contextmanager
