@@ -36,6 +36,7 @@ CHAINS = (
     ovs_router.CHAIN,
     metadata.CHAIN,
     ipv6.CHAIN,
+    guest_path.HOSTS,
     guest_path.CHAIN,
 )
 

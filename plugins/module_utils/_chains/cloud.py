@@ -431,6 +431,14 @@ class Cloud:
     def chassis(self) -> tuple[Chassis, ...]:
         return (self.databases.chassis if self.databases else None) or ()
 
+    @property
+    def gateways(self) -> tuple[Chassis, ...]:
+        """Return the chassis on which routers may be placed: those that are meant for it, or all."""
+        meant = tuple(
+            chassis for chassis in self.chassis if chassis.is_gateway
+        )
+        return meant or self.chassis
+
     def others(self, chassis: Chassis) -> list[Chassis]:
         return [other for other in self.chassis if other is not chassis]
 

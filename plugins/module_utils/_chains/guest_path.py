@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from .._collect.chains.packets import FROM_GUEST, TO_GUEST
+from .._match import places
 from .._model.chain import LinkState
 from .._model.instance import GuestPath, Port
 from .._model.words import StageName
@@ -19,13 +20,21 @@ from .definitions import (
     LinkDefinition,
     Undecided,
     given,
+    here,
     holds_if,
     listed,
     not_dropped,
     nowhere,
 )
-from .ovn_port import FLOWS, LOGICAL_FLOWS, controller
+from .ovn_chassis import chassis_links, controller
+from .ovn_port import FLOWS, LOGICAL_FLOWS
 from .ports import COMMAND, carrier, open_ports
+
+
+def second_host(cloud: Cloud) -> str | None:
+    """Return the host of the second guest, if that is another one."""
+    host = places.second_host_of(cloud.record)
+    return None if host == cloud.host else host
 
 
 def has_tunnels(cloud: Cloud) -> Found:
@@ -40,22 +49,22 @@ def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
         or path.target_network.is_physical
     ):
         return None
-    here, there = (
+    near, far = (
         cloud.host_of_port(path.source),
         cloud.host_of_port(path.target),
     )
-    switch = cloud.switch(here)
-    if switch is None or there is None or here == there:
+    switch = cloud.switch(near)
+    if switch is None or far is None or near == far:
         return None
     remotes = [
         tunnel.remote
         for tunnel in switch.interfaces
         if tunnel.remote and not tunnel.error
     ]
-    is_there = there in map(cloud.host_at, remotes)
+    is_there = far in map(cloud.host_at, remotes)
     return replace(
-        holds_if(is_there, listed(remotes), there),
-        host=here,
+        holds_if(is_there, listed(remotes), far),
+        host=near,
         owner=carrier(cloud),
     )
 
@@ -123,6 +132,12 @@ def first_broken(found: Iterable[Found | None]) -> Found:
     return given(known[0] if known else None)
 
 
+HOSTS = ChainDefinition(
+    name="guest_hosts",
+    stages=(StageName.DATAPLANE, StageName.JOURNEY),
+    applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.paths),
+    links=(*chassis_links(here), *chassis_links(second_host)),
+)
 CHAIN = ChainDefinition(
     name="guest_path",
     stages=(StageName.DATAPLANE, StageName.JOURNEY),

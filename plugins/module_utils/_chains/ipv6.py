@@ -17,7 +17,8 @@ from .definitions import (
     holds_if,
     unreadable_if,
 )
-from .ovn_port import NBCTL, controller
+from .ovn_chassis import controller
+from .ovn_port import NBCTL
 from .ovs_router import AGENT, has_router, router_host
 
 

@@ -32,7 +32,8 @@ from .definitions import (
     unreadable_if,
 )
 from .dhcp import dhcp_host
-from .ovn_port import FLOWS, LOGICAL_FLOWS, controller, is_on_switch
+from .ovn_chassis import controller
+from .ovn_port import FLOWS, LOGICAL_FLOWS, is_on_switch
 from .ovs_router import router_host
 from .ports import carrier
 from .services import is_alive

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from .._model.stores import Chassis, Interface
+from .._model.stores import Interface
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -22,16 +22,13 @@ from .definitions import (
     passes,
     passes_logically,
 )
+from .ovn_chassis import SBCTL, SETTINGS, chassis_links, controller
 from .ovn_port import (
     FLOWS,
     LOGICAL_FLOWS,
     NBCTL,
-    SBCTL,
-    SETTINGS,
     all_mapped,
     all_patched,
-    controller,
-    is_current,
 )
 from .ports import link_of_open_ports
 
@@ -39,18 +36,18 @@ from .ports import link_of_open_ports
 UP = "up"
 
 
-def gateways(cloud: Cloud) -> list[Chassis]:
-    """Return the chassis on which routers may be placed: those that are meant for it, or all."""
-    meant = [chassis for chassis in cloud.chassis if chassis.is_gateway]
-    return meant or list(cloud.chassis)
-
-
 def gateway_host(cloud: Cloud) -> str | None:
     """Return the host of the router's gateway, or the one on which it could be."""
-    for router in cloud.routers.values():
-        if router.gateway:
-            return cloud.name_of(router.gateway)
-    return cloud.name_of(sole([chassis.host for chassis in gateways(cloud)]))
+    placed = placed_on(cloud)
+    return placed or cloud.name_of(
+        sole([chassis.host for chassis in cloud.gateways])
+    )
+
+
+def other_gateway(cloud: Cloud) -> str | None:
+    """Return the host of the gateway, unless the instance is there as well: that is looked at with its port."""
+    host = gateway_host(cloud)
+    return None if host == cloud.host else host
 
 
 def enabled(cloud: Cloud) -> Found:
@@ -61,43 +58,51 @@ def enabled(cloud: Cloud) -> Found:
 
 
 def mapped(cloud: Cloud) -> Found:
-    """Check whether a gateway reaches each physical network that Neutron's networks are on."""
+    """Check whether the host of the router's gateway, or any on which it may be, reaches its external network."""
     applies_if(cloud.chassis)
-    mappings = set(
-        chain.from_iterable(chassis.mappings for chassis in gateways(cloud))
-    )
+    taking = cloud.chassis_of(placed_on(cloud)) or cloud.gateways
+    mappings = set(chain.from_iterable(chassis.mappings for chassis in taking))
     return all_mapped(cloud, outer_networks(cloud), sorted(mappings))
 
 
+def placed_on(cloud: Cloud) -> str | None:
+    """Return the host that has the gateway of the instance's router."""
+    placed = [router.gateway for router in cloud.routers.values()]
+    return cloud.name_of(next(filter(None, placed), None))
+
+
 def outer_networks(cloud: Cloud) -> set[str]:
-    """Return the physical networks of the networks that the instance is not on itself."""
-    networks = given(given(cloud.databases).networks)
-    applies_if(networks)
-    own = {network.id for network in cloud.record.networks}
-    return {network.physical for network in networks if network.id not in own}
+    """Return the physical networks of the external networks to which the instance's routers lead."""
+    databases = given(cloud.databases)
+    outer = {
+        way.network
+        for way in given(databases.ways_out)
+        if way.router in cloud.routers
+    }
+    physical = {
+        network.physical
+        for network in given(databases.networks)
+        if network.id in outer
+    }
+    applies_if(physical)
+    return physical
 
 
 def first_gateway(cloud: Cloud) -> str | None:
     return next(
-        (cloud.name_of(chassis.host) for chassis in gateways(cloud)), None
+        (cloud.name_of(chassis.host) for chassis in cloud.gateways), None
     )
 
 
 def in_touch(cloud: Cloud) -> Found:
     """Check whether gateways hear of each other. One that hears of no other takes no router, as it may be cut off."""
     tunnels: list[Interface] = []
-    for chassis in gateways(cloud):
+    for chassis in cloud.gateways:
         switch = given(cloud.switch(cloud.name_of(chassis.host)))
         tunnels += [one for one in switch.interfaces if one.bfd]
     applies_if(tunnels)
     ends = [f"{one.local} to {one.remote}" for one in tunnels]
     return holds_if(any(one.bfd == UP for one in tunnels), ", ".join(ends))
-
-
-def current(cloud: Cloud) -> Found:
-    return is_current(
-        cloud, given(next(iter(cloud.chassis_of(gateway_host(cloud))), None))
-    )
 
 
 def placed(cloud: Cloud) -> Found:
@@ -125,9 +130,7 @@ def translated(cloud: Cloud) -> Found:
 def patched(cloud: Cloud) -> Found:
     """Check whether the bridge of the external network is connected with that of the ports."""
     switch = given(cloud.switch(gateway_host(cloud)))
-    networks = given(given(cloud.databases).networks)
-    applies_if(networks and cloud.routers)
-    return all_patched(switch, {network.physical for network in networks})
+    return all_patched(switch, outer_networks(cloud))
 
 
 def allows_ping(cloud: Cloud) -> Found:
@@ -156,20 +159,13 @@ CHAIN = ChainDefinition(
             controller,
             f"{NBCTL} --columns=name,enabled list Logical_Router",
         ),
+        *chassis_links(other_gateway),
         LinkDefinition(
             "ovn_gateway_mapped",
             "ovn-controller",
             mapped,
             gateway_host,
             f"{SETTINGS}:ovn-bridge-mappings",
-        ),
-        LinkDefinition(
-            "ovn_gateway_current",
-            "ovn-controller",
-            current,
-            gateway_host,
-            f"{SBCTL} list Chassis_Private",
-            controller,
         ),
         LinkDefinition(
             "ovn_gateway_in_touch",

@@ -24,6 +24,7 @@ from .definitions import (
     ChainDefinition,
     Found,
     LinkDefinition,
+    Undecided,
     applies_if,
     broken,
     common,
@@ -36,28 +37,30 @@ from .definitions import (
     read,
     unreadable_if,
 )
+from .ovn_chassis import (
+    ON_ITS_WAY,
+    SBCTL,
+    SETTINGS,
+    UNBOUND,
+    chassis_links,
+    controller,
+    own_chassis,
+)
 from .ports import (
     INTEGRATION,
     link_of_open_ports,
     link_of_taken_packets,
     patched,
+    takes_packets,
 )
 
 ACTIVE = "active"
-# Neutron binds a port to its host by one of these, or says that it could not.
-UNBOUND = ("unbound", "binding_failed")
-# In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
-ON_ITS_WAY = 1
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # How the clients of OVN's databases end without one
 NO_CONNECTION = re.compile(r"database connection failed \((?P<why>[^)]*)")
 # Without one of these a guest can make no use of its lease.
 DHCP_OPTIONS = ("lease_time", "server_id", "server_mac")
-
-
-def controller(cloud: Cloud) -> str | None:
-    return cloud.database_host
 
 
 def northbound_active(cloud: Cloud) -> Found:
@@ -114,96 +117,15 @@ def northd_translates(cloud: Cloud) -> Found:
     )
 
 
-def remote_of(cloud: Cloud, host: str) -> frozenset[str] | None:
-    """Return the addresses of the southbound database that a host knows, in whatever order."""
-    remote = cloud.switches[host].settings.get("ovn-remote")
-    if not remote:
-        return None
-    return frozenset(remote.split(","))
-
-
-def host_remote(cloud: Cloud) -> Found:
-    """Compare the southbound database that the host asks with that of the others."""
-    unreadable_if(cloud.host not in cloud.switches)
-    own = remote_of(cloud, given(cloud.host))
-    expected = common(
-        remote_of(cloud, host) for host in cloud.switches if host != cloud.host
-    )
-    if own is None and expected is None:
-        return broken("not set")
-    usual = in_words(given(expected))
-    found = holds_if(own == expected, in_words(own) or "not set", usual)
-    return replace(found, mend=f"{SET}:ovn-remote={usual}")
-
-
-def in_words(addresses: frozenset[str] | None) -> str | None:
-    return None if addresses is None else ",".join(sorted(addresses))
-
-
-def host_connected(cloud: Cloud) -> Found:
-    if cloud.hangs(cloud.host, "the connection of ovn-controller"):
-        return broken("no answer", "connected")
-    state = read(cloud.stores_of(cloud.host).controller)
-    return holds_if(state == "connected", state, "connected")
-
-
-def chassis_registered(cloud: Cloud) -> Found:
-    """Check whether the host has registered once, by the id that Open vSwitch has."""
-    unreadable_if(cloud.host is None or not cloud.chassis)
-    rows = cloud.chassis_of(cloud.host)
-    switch = cloud.switch(cloud.host)
-    identity = switch.settings.get("system-id") if switch else None
-    if len(rows) != 1:
-        return broken(listed(sorted(row.name for row in rows)), identity)
-    return holds_if(identity in (None, rows[0].name), rows[0].name, identity)
-
-
-def own_chassis(cloud: Cloud) -> Chassis:
-    return given(next(iter(cloud.chassis_of(cloud.host)), None))
-
-
-def chassis_address(cloud: Cloud) -> Found:
-    """Check whether the address at which the host takes tunnels is one that it has."""
-    chassis = own_chassis(cloud)
-    facts = given(cloud.facts.get(cloud.host or ""))
-    own = {*facts.addresses, *addresses_of_links(cloud)}
-    unreadable_if(not own)
-    if not chassis.encapsulations:
-        return broken("none", ", ".join(sorted(own)))
-    wrong = [
-        one.address for one in chassis.encapsulations if one.address not in own
-    ]
-    return holds_if(
-        not wrong, ", ".join(wrong), ", ".join(sorted(facts.addresses))
-    )
-
-
-def addresses_of_links(cloud: Cloud) -> set[str]:
-    links = cloud.stores_of(cloud.host).links or ()
-    return set(chain.from_iterable(link.addresses for link in links))
-
-
-def chassis_protocol(cloud: Cloud) -> Found:
-    """Check whether the host and the others have a protocol for tunnels in common."""
-    chassis = own_chassis(cloud)
-    own = kinds_of(chassis)
-    expected = given(
-        common(kinds_of(other) for other in cloud.others(chassis))
-    )
-    usual = in_words(expected)
-    found = holds_if(bool(own & expected), in_words(own), usual)
-    return replace(found, mend=f"{SET}:ovn-encap-type={usual}")
-
-
-def kinds_of(chassis: Chassis) -> frozenset[str]:
-    return frozenset(one.kind for one in chassis.encapsulations)
-
-
 def integration_bridge(cloud: Cloud) -> Found:
     """Check whether the bridge is there, with the datapath that other hosts have."""
     own = bridge_of_integration(read(cloud.switch(cloud.host)))
     if own is None:
         return broken("none")
+    # Hosts of another kind, as with DPDK, have another one, and it works.
+    interface = cloud.interface(cloud.host)
+    is_plugged = interface is not None and not interface.error
+    applies_if(not is_plugged or is_deaf(cloud))
     others = [
         bridge_of_integration(switch)
         for host, switch in cloud.switches.items()
@@ -211,6 +133,14 @@ def integration_bridge(cloud: Cloud) -> Found:
     ]
     expected = common(bridge.datapath for bridge in filter(None, others))
     return holds_if(expected in (None, own.datapath), own.datapath, expected)
+
+
+def is_deaf(cloud: Cloud) -> bool:
+    """Return whether the switch takes nothing of what the guest sends."""
+    try:
+        return takes_packets(cloud).state is LinkState.BROKEN
+    except Undecided:
+        return False
 
 
 def bridge_of_integration(switch: Switch) -> Bridge | None:
@@ -222,26 +152,6 @@ def integration_of(switch: Switch) -> str:
     return switch.settings.get("ovn-bridge", INTEGRATION)
 
 
-def chassis_current(cloud: Cloud) -> Found:
-    """Check whether the host has applied the configuration that others have."""
-    return is_current(cloud, own_chassis(cloud))
-
-
-def is_current(cloud: Cloud, chassis: Chassis) -> Found:
-    version = read(chassis.version)
-    newest = read(
-        max(
-            (
-                other.version
-                for other in cloud.others(chassis)
-                if other.version is not None
-            ),
-            default=None,
-        )
-    )
-    return holds_if(newest - version <= ON_ITS_WAY, str(version), str(newest))
-
-
 def port_bound(cloud: Cloud) -> Found:
     port = given(cloud.port)
     applies_if(port.host)
@@ -251,7 +161,7 @@ def port_bound(cloud: Cloud) -> Found:
 
 def physical_network(cloud: Cloud) -> Found:
     """Check whether the host reaches the physical network that the port's network is on."""
-    mappings = own_chassis(cloud).mappings
+    mappings = own_chassis(cloud, given(cloud.host)).mappings
     return all_mapped(cloud, own_physical_networks(cloud), mappings)
 
 
@@ -311,7 +221,9 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     found = given(cloud.ovn_port).dhcp
     if found is None:
         return broken("none")
-    missing = [name for name in DHCP_OPTIONS if not found.options.get(name)]
+    missing = [
+        name for name in needed_options(cloud) if not found.options.get(name)
+    ]
     if missing:
         return broken(f"without {', '.join(missing)}")
     ranges = [subnet.cidr for subnet in given(cloud.network).subnets]
@@ -324,6 +236,18 @@ def northbound_dhcp(cloud: Cloud) -> Found:
         if not is_wanted(name, value, found, cloud)
     ]
     return holds_if(not wrong, ", ".join(wrong))
+
+
+def needed_options(cloud: Cloud) -> list[str]:
+    """Return the options that a guest needs, and those that Neutron gives for such a network."""
+    network = given(cloud.network)
+    has_gateway = all(subnet.gateway for subnet in network.subnets)
+    given_if = {
+        "router": has_gateway,
+        "mtu": network.mtu is not None,
+        "classless_static_route": bool(answering(cloud)),
+    }
+    return [*DHCP_OPTIONS, *filter(given_if.get, given_if)]
 
 
 def is_wanted(
@@ -505,36 +429,37 @@ def all_patched(switch: Switch, needed: set[str]) -> Found:
 
 
 def tunnels(cloud: Cloud) -> Found:
-    """Check whether Open vSwitch has a tunnel to each other host."""
+    """Check whether Open vSwitch has a tunnel to each gateway, where tunnels carry the port's network."""
+    applies_if(not cloud.is_on_physical_network)
     switch = given(cloud.switch(cloud.host))
-    own = own_chassis(cloud)
+    own = own_chassis(cloud, given(cloud.host))
     remotes = {
         interface.remote
         for interface in switch.interfaces
         if interface.remote and not interface.error
     }
     applies_if(remotes)  # else no network of this cloud needs tunnels
-    missing = []
-    for chassis in cloud.others(own):
-        addresses = {one.address for one in chassis.encapsulations}
-        if not addresses:
-            continue
-        if addresses.isdisjoint(remotes):
-            missing.append(chassis.host)
+    missing = [
+        gateway.host
+        for gateway in cloud.gateways
+        if gateway is not own
+        and remotes.isdisjoint(addresses_of_tunnels(gateway))
+    ]
     return holds_if(not missing, ", ".join(sorted(missing)))
 
 
-NBCTL, SBCTL = "ovn-nbctl --no-leader-only", "ovn-sbctl --no-leader-only"
+def addresses_of_tunnels(chassis: Chassis) -> set[str]:
+    return {one.address for one in chassis.encapsulations}
+
+
+NBCTL = "ovn-nbctl --no-leader-only"
 # The status of a port that Neutron takes to be up
 PORT_UP = "ACTIVE"
 # In seconds: a busy Neutron hears of a port that late.
 SLOW_NEWS_S = 10
-SETTINGS = "ovs-vsctl get open . external-ids"
-SET = "ovs-vsctl set open . external-ids"
 # A trace has a command of its own; these show where its packet went where that is not known.
 FLOWS = "ovs-ofctl dump-flows br-int"
 LOGICAL_FLOWS = "ovn-sbctl --no-leader-only lflow-list neutron-{network}"
-CHASSIS = f"{SBCTL} list Chassis; {SBCTL} list Encap"
 
 CHAIN = ChainDefinition(
     name="ovn_port",
@@ -583,56 +508,13 @@ CHAIN = ChainDefinition(
             controller,
             f"{NBCTL} list NB_Global; {SBCTL} list SB_Global",
         ),
-        LinkDefinition(
-            "ovn_host_remote",
-            "ovn-controller",
-            host_remote,
-            here,
-            f"{SETTINGS}:ovn-remote",
-        ),
-        LinkDefinition(
-            "ovn_host_connected",
-            "ovn-controller",
-            host_connected,
-            here,
-            f"ovn-appctl -t ovn-controller connection-status; {SETTINGS}:ovn-remote",
-        ),
-        LinkDefinition(
-            "ovn_chassis_registered",
-            "ovn-controller",
-            chassis_registered,
-            here,
-            CHASSIS,
-            controller,
-        ),
-        LinkDefinition(
-            "ovn_chassis_address",
-            "ovn-controller",
-            chassis_address,
-            here,
-            f"{SETTINGS}:ovn-encap-ip",
-        ),
-        LinkDefinition(
-            "ovn_chassis_protocol",
-            "ovn-controller",
-            chassis_protocol,
-            here,
-            f"{SETTINGS}:ovn-encap-type",
-        ),
+        *chassis_links(here),
         LinkDefinition(
             "ovn_integration_bridge",
             "ovn-controller",
             integration_bridge,
             here,
             "ovs-vsctl list Bridge",
-        ),
-        LinkDefinition(
-            "ovn_chassis_current",
-            "ovn-controller",
-            chassis_current,
-            here,
-            f"{SBCTL} list Chassis_Private",
-            controller,
         ),
         LinkDefinition(
             "ovn_physical_network",

@@ -26,7 +26,8 @@ from .definitions import (
     read,
     unreadable_if,
 )
-from .ovn_port import FLOWS, UNBOUND
+from .ovn_chassis import UNBOUND
+from .ovn_port import FLOWS
 from .ovs_port import agent_links
 from .services import agents_of, is_alive
 

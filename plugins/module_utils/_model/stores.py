@@ -154,6 +154,14 @@ class LogicalNetwork:
 
 
 @dataclass(frozen=True)
+class WayOut:
+    """The network outside to which a router leads, both by the ids that Neutron gives them."""
+
+    router: str
+    network: str
+
+
+@dataclass(frozen=True)
 class Acl:
     """A rule of the northbound database that drops packets, and that Neutron did not make.
 
@@ -208,7 +216,8 @@ class OvnDatabases:
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
     traces: of the instance's packets through the logical flows. advertised: the ports of routers that OVN advertises
-    over IPv6. disabled_routers: those that forward nothing. limits: those that Neutron has not set.
+    over IPv6. disabled_routers: those that forward nothing. limits: those that Neutron has not set. ways_out: those of
+    all routers.
     """
 
     northbound: Optional[str]
@@ -223,6 +232,7 @@ class OvnDatabases:
     advertised: Optional[tuple[str, ...]] = omitted()
     disabled_routers: Optional[tuple[str, ...]] = omitted()
     limits: Optional[tuple[Limit, ...]] = omitted()
+    ways_out: Optional[tuple[WayOut, ...]] = omitted()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from ..._model.stores import (
     Limit,
     LogicalNetwork,
     OvnDatabases,
+    WayOut,
     bridge_mappings,
 )
 from ..commands import Host
@@ -123,6 +124,7 @@ class RouterPortRow:
     """A port of a router. ipv6_ra_configs: how it is advertised over IPv6; empty if it is not."""
 
     name: str
+    external_ids: Mapping[str, str]
     ipv6_ra_configs: Mapping[str, str]
 
 
@@ -148,6 +150,7 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
         networks=host.attempt("OVN's networks", physical_networks),
         acls=host.attempt("OVN's rules", foreign_acls),
         advertised=host.attempt("OVN's advertised ports", advertised),
+        ways_out=host.attempt("OVN's ways out", ways_out),
         disabled_routers=host.attempt("OVN's routers", disabled_routers),
         limits=host.attempt("OVN's limits", foreign_limits),
         traces=traces.read_logical(host, instance) if instance else None,
@@ -237,6 +240,21 @@ def disabled_routers(host: Host) -> tuple[str, ...]:
         for router in routers
         if router.enabled is False
     )
+
+
+def ways_out(host: Host) -> tuple[WayOut, ...]:
+    """Return where routers lead to, by the notes that Neutron keeps beside their gateways."""
+    ports = table(
+        host, NORTHBOUND, RouterPortRow, "list", "Logical_Router_Port"
+    )
+    found: list[WayOut] = []
+    for port in ports:
+        notes = port.external_ids
+        if notes.get("neutron:is_ext_gw") == "True":
+            network = notes.get("neutron:network_name", "")
+            router = notes.get("neutron:router_name", "")
+            found.append(WayOut(router, network.removeprefix("neutron-")))
+    return tuple(found)
 
 
 def advertised(host: Host) -> tuple[str, ...]:

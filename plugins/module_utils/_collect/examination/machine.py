@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..._components.tables import entry_of
@@ -31,7 +31,9 @@ KILLED = re.compile(r"Killed process \d+ \((?P<name>[\w .:/-]{1,40})\)")
 DISK_ERROR = re.compile(
     r"I/O error(?!.*\b(?:fd|sr)\d)|critical medium error|EXT4-fs error|XFS.*(?:error|shutdown)|Remounting filesystem"
 )
-TABLE_FULL = re.compile(r"nf_conntrack: (?:nf_conntrack: )?table full")
+CONNECTIONS_FULL = re.compile(r"nf_conntrack: (?:nf_conntrack: )?table full")
+NEIGHBOURS_FULL = re.compile(r"neighbou?r table overflow")
+CONNECTIONS = "connection tracking"
 CONNTRACK = (
     "/proc/sys/net/netfilter/nf_conntrack_count",
     "/proc/sys/net/netfilter/nf_conntrack_max",
@@ -156,34 +158,24 @@ def kernel(host: Host, since: float) -> list[Exhausted]:
         "--output=short-unix",
         f"--since=@{int(since)}",
     )
-    findings = []
+    findings: list[Exhausted] = []
     for line in host.ask(None, *words).splitlines():
-        killed = KILLED.search(line)
-        if killed:
-            name = killed.group("name")
-            findings.append(
-                Exhausted(
-                    "killed",
-                    name,
-                    f"the kernel has killed {name}: no memory was left",
-                )
-            )
-        elif DISK_ERROR.search(line):
-            findings.append(
-                Exhausted(
-                    "disk error", "disk", "the kernel reports errors of a disk"
-                )
-            )
-        elif TABLE_FULL.search(line):
-            findings.append(
-                full_table(
-                    "the kernel drops packets: its table of connections is full"
-                )
-            )
-        denial = DENIED.search(line)
-        if denial:
-            findings.append(denied(denial))
+        for pattern, found in KERNEL_LINES:
+            match = pattern.search(line)
+            if match:
+                findings.append(found(match))
     return unique(findings)
+
+
+def killed(match: re.Match[str]) -> Exhausted:
+    name = match["name"]
+    text = f"the kernel has killed {name}: no memory was left"
+    return Exhausted("killed", name, text)
+
+
+def failing_disk(_match: re.Match[str]) -> Exhausted:
+    text = "the kernel reports errors of a disk"
+    return Exhausted("disk error", "disk", text)
 
 
 def denied(match: re.Match[str]) -> Exhausted:
@@ -201,8 +193,26 @@ def denied(match: re.Match[str]) -> Exhausted:
     )
 
 
-def full_table(text: str) -> Exhausted:
-    return Exhausted("full", "connection tracking", text)
+def full_connections(_match: re.Match[str]) -> Exhausted:
+    text = "the kernel drops packets: its table of connections is full"
+    return Exhausted("full", CONNECTIONS, text)
+
+
+def full_neighbours(_match: re.Match[str]) -> Exhausted:
+    text = "the kernel drops packets: its table of neighbours is full"
+    return Exhausted("full", "neighbours", text)
+
+
+# What the kernel writes, and what each line is a report of
+KERNEL_LINES: tuple[
+    tuple[re.Pattern[str], Callable[[re.Match[str]], Exhausted]], ...
+] = (
+    (KILLED, killed),
+    (DISK_ERROR, failing_disk),
+    (CONNECTIONS_FULL, full_connections),
+    (NEIGHBOURS_FULL, full_neighbours),
+    (DENIED, denied),
+)
 
 
 def connection_tracking(host: Host) -> list[Exhausted]:
@@ -221,8 +231,10 @@ def connection_tracking(host: Host) -> list[Exhausted]:
     if used < MOST_CONNECTIONS * most:
         return []
     return [
-        full_table(
-            f"the kernel's table of connections is full: {used} of {most}"
+        Exhausted(
+            "full",
+            CONNECTIONS,
+            f"the kernel's table of connections is full: {used} of {most}",
         )
     ]
 

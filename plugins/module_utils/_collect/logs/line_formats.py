@@ -107,9 +107,10 @@ TRACEBACK = re.compile(
 # What a command printed before it failed is a part of the exception of oslo.concurrency.
 PRINTED = re.compile(r"Command: ssh |Stderr: (?!u?(?:''|\"\")\s*$)")
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
-# are warnings there.
+# are warnings there, and so is a daemon that did nothing for ten seconds and more.
 OVS_FAILED = re.compile(
-    r"^\d{5,}\|(?P<logger>[\w()-]+)\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b)))\|"
+    r"^\d{5,}\|(?P<logger>[\w()-]+)"
+    r"\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b|Unreasonably long \d{5,}ms)))\|"
 )
 # Levels of errors
 FAILED = ("ERROR", "CRITICAL")

@@ -19,11 +19,14 @@ from ..._model.how import How
 from ..._model.symptom import Code, Symptom
 from ..._model.words import StageName
 from ..case import Case
+from . import configuration
 from .instance import halted_state
 
 # A cloud has the one or the other, and what it does not have is no suspect.
 METADATA_AGENTS = entry_of("neutron-metadata-proxy").run_by
 METADATA_API = ("nova-api-metadata",)
+# By which the API knows that it is an agent that asks
+SECRET = "metadata_proxy_shared_secret"
 # It answers for who is not there.
 BALANCER = "haproxy"
 # Status of an answer to the guest: the components that it points at, and how they failed
@@ -114,6 +117,18 @@ def user_data(case: Case) -> list[Symptom]:
     )
 
 
+def is_of_agent(how: How, case: Case) -> bool:
+    """Return whether an agent is why it is refused: the API is open, or the agent has another secret than its like."""
+    if how is How.DENIED:
+        return any(map(is_secret_of_agent, configuration.differences(case)))
+    return how is How.REFUSED and api_is_open(case)
+
+
+def is_secret_of_agent(difference: Symptom) -> bool:
+    option = difference.setting or ""
+    return difference.component in METADATA_AGENTS and SECRET in option
+
+
 def metadata(case: Case) -> list[Symptom]:
     """Return the failures to answer the guest when it asked for its metadata."""
     if case.stage.stage != StageName.METADATA:
@@ -125,7 +140,7 @@ def metadata(case: Case) -> list[Symptom]:
         if status not in METADATA:
             continue
         components, how = METADATA[status]
-        if how is How.REFUSED and api_is_open(case):
+        if is_of_agent(how, case):
             components = METADATA_AGENTS
         certain = len(set(map(project_of, components))) == 1
         symptoms += [

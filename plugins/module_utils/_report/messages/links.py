@@ -23,6 +23,7 @@ CHAINS = {
     "ovn_gateway": "The router, from the switch of the host to the external network",
     "metadata": "The guest's metadata, from Nova to the guest",
     "ipv6": "The guest's IPv6 address, from the router",
+    "guest_hosts": "The hosts of both guests, in OVN",
     "guest_path": "The packets between both guests",
 }
 
@@ -139,6 +140,11 @@ LINKS = {
         "chassis of this host in the southbound database: {found}; its system-id is {expected}",
         "chassis of this host: {found}; system-id: {expected}",
     ),
+    "ovn_chassis_named": LinkText(
+        "the host is registered by its name in Neutron",
+        "registered in the southbound database as {found}; Nova and Neutron call this host {expected}",
+        "registered as {found}, in Neutron {expected}",
+    ),
     "ovn_chassis_address": LinkText(
         "its address for tunnels is its own",
         "ovn-encap-ip is {found}, which is no address of this host ({expected})",
@@ -228,11 +234,6 @@ LINKS = {
         "a gateway reaches the external networks",
         "ovn-bridge-mappings has {found}; an external network needs {expected}",
         "no bridge mapping for {expected}",
-    ),
-    "ovn_gateway_current": LinkText(
-        "the gateway applies changes",
-        "has not applied the newest configuration: version {found} of {expected}",
-        "not applying changes: version {found} of {expected}",
     ),
     "ovn_gateway_in_touch": LinkText(
         "the gateways hear of each other through their tunnels",

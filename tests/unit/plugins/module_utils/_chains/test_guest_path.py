@@ -136,3 +136,20 @@ def test_without_a_lost_packet_there_is_no_chain() -> None:
     record = copy.deepcopy(DROPPED)
     record["instance"]["paths"] = []
     assert walked(from_json(Record, record), "dataplane") == ()
+
+
+OF_OVN: Json = json.loads((RECORDED / "chains" / "ovn.json").read_text())
+
+
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_with_ovn_each_of_both_hosts_takes_part(name: str) -> None:
+    """Of a real run with OVN, with the paths of another one: what is looked at are the hosts of both guests."""
+    record = copy.deepcopy(OF_OVN)
+    record["instance"]["paths"] = DROPPED["instance"]["paths"]
+    there = {"id": "s", "host": FIRST, "host_id": None}
+    record["stages"].append({**record["stages"][-1], "stage": "dataplane", "details": {"server": there}})
+    host(record, name)["stores"].update(controller="not connected")
+    chains = {chain.name: chain for chain in walked(from_json(Record, record), "dataplane")}
+    link = chains["guest_hosts"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_host_connected", "ovn-controller", name)

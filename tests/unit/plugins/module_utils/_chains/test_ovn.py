@@ -190,6 +190,41 @@ def without_socket(what: str) -> Callable[[Json], None]:
     return change
 
 
+def tunneled(change: Callable[[Json], None]) -> Callable[[Json], None]:
+    """Return a change of a record whose network is carried by tunnels."""
+
+    def changed(record: Json) -> None:
+        record["instance"]["networks"][0].update(kind="geneve", physical=None)
+        change(record)
+
+    return changed
+
+
+def uninstalled(record: Json) -> None:
+    host(record, HERE)["facts"]["interfaces"][PORT].update(by_ovn=False)
+
+
+def with_remote(record: Json) -> None:
+    set_external("ovn-remote", "tcp:10.71.20.12:6641")(record)
+    uninstalled(record)
+
+
+def with_datapath(record: Json) -> None:
+    next(one for one in switch(record)["bridges"] if one["name"] == "br-int").update(datapath="system")
+
+
+def with_datapath_that_takes_nothing(record: Json) -> None:
+    with_datapath(record)
+    with_packets(record, received=40, counted=0)
+
+
+def called_otherwise(record: Json) -> None:
+    """The host has registered by another name than the one by which Neutron looks for it."""
+    chassis(record).update(host=f"{HERE}.example.org")
+    host(record, HERE)["facts"]["names"].append(f"{HERE}.example.org")
+    record["instance"]["ports"][0].update(kind="binding_failed")
+
+
 BREAKS = {
     "ovn_northbound_active": (put(databases, northbound="backup"), "ovn-nb-db", "controller1"),
     "ovn_southbound_active": (put(databases, southbound="backup"), "ovn-sb-db", "controller1"),
@@ -198,30 +233,25 @@ BREAKS = {
     "ports_open": (with_uplink_that_drops, "ovsdb", HERE),
     "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
     "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),
-    "ovn_host_remote": (set_external("ovn-remote", "tcp:10.71.20.12:6641"), "ovn-controller", HERE),
+    "ovn_host_remote": (with_remote, "ovn-controller", HERE),
     "ovn_host_connected": (
         lambda record: host(record, HERE)["stores"].update(controller="not connected"),
         "ovn-controller",
         HERE,
     ),
     "ovn_chassis_registered": (without_chassis, "ovn-controller", HERE),
+    "ovn_chassis_named": (called_otherwise, "ovn-controller", HERE),
     "ovn_chassis_address": (
-        put(chassis, encapsulations=[{"kind": "geneve", "address": "10.71.20.99"}]),
+        tunneled(put(chassis, encapsulations=[{"kind": "geneve", "address": "10.71.20.99"}])),
         "ovn-controller",
         HERE,
     ),
     "ovn_chassis_protocol": (
-        lambda record: chassis(record)["encapsulations"][0].update(kind="vxlan"),
+        tunneled(lambda record: chassis(record)["encapsulations"][0].update(kind="vxlan")),
         "ovn-controller",
         HERE,
     ),
-    "ovn_integration_bridge": (
-        lambda record: next(one for one in switch(record)["bridges"] if one["name"] == "br-int").update(
-            datapath="system"
-        ),
-        "ovn-controller",
-        HERE,
-    ),
+    "ovn_integration_bridge": (with_datapath_that_takes_nothing, "ovn-controller", HERE),
     "ovn_chassis_current": (behind, "ovn-controller", HERE),
     "ovn_physical_network": (without_mapping, "ovn-controller", HERE),
     "ovn_port_bound": (
@@ -246,17 +276,13 @@ BREAKS = {
         "ovn-controller",
         HERE,
     ),
-    "ovn_installed": (
-        lambda record: host(record, HERE)["facts"]["interfaces"][PORT].update(by_ovn=False),
-        "ovn-controller",
-        HERE,
-    ),
+    "ovn_installed": (uninstalled, "ovn-controller", HERE),
     "ovn_connected": (mapped_to_no_bridge, "ovn-controller", HERE),
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
     "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_noticed": (unnoticed, "neutron-server", "controller1"),
-    "ovn_tunnels": (without_tunnel, "ovn-controller", HERE),
+    "ovn_tunnels": (tunneled(without_tunnel), "ovn-controller", HERE),
     "ovn_unlimited": (limited(f"neutron-{NETWORK}"), "ovn-nb-db", "controller1"),
 }
 
@@ -265,7 +291,8 @@ def test_all_links_of_a_healthy_port_hold():
     found = chains_of(lambda record: with_packets(record, received=40, counted=38))
     links_of = {chain.name: [link.state for link in chain.links] for chain in found.values()}
     assert set(links_of) == {"image", "server", "ovn_port", "metadata"}
-    assert set(links_of["ovn_port"]) == {LinkState.HOLDS}
+    # The host works with its own way to the database, and the network needs no tunnels.
+    assert set(links_of["ovn_port"]) == {LinkState.HOLDS, LinkState.NOT_APPLICABLE}
     assert LinkState.BROKEN not in links_of["metadata"]
 
 
@@ -276,6 +303,49 @@ def test_a_wrong_store_breaks_its_link_and_names_owner_host_and_command(code):
     assert link is not None
     assert (link.code, link.owner, link.host) == (code, owner, where)
     assert link.command
+
+
+def none_is_connected(record: Json) -> None:
+    for one in record["hosts"]:
+        if (one["stores"] or {}).get("controller"):
+            one["stores"]["controller"] = "not connected"
+
+
+def test_a_database_that_no_host_reaches_is_not_the_fault_of_one_of_them() -> None:
+    link = chains_of(none_is_connected)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_host_connected", "ovn-sb-db", "controller1")
+
+
+def without_option(name: str) -> Callable[[Json], None]:
+    return lambda record: in_ovn(record)["dhcp"]["options"].pop(name)
+
+
+@pytest.mark.parametrize("name", ["router", "mtu"])
+def test_an_option_of_dhcp_that_neutron_gives_for_such_a_network_must_be_there(name: str) -> None:
+    link = chains_of(without_option(name))["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.found) == ("ovn_northbound_dhcp", f"without {name}")
+
+
+def without_gateway(record: Json) -> None:
+    record["instance"]["networks"][0]["subnets"][0]["gateway"] = None
+    without_option("router")(record)
+
+
+@pytest.mark.parametrize(
+    "peculiarity",
+    [
+        set_external("ovn-remote", "tcp:10.71.20.99:6642"),
+        with_datapath,
+        without_tunnel,
+        put(chassis, encapsulations=[{"kind": "geneve", "address": "10.71.20.99"}]),
+        without_gateway,
+    ],
+    ids=["a relay of its own", "a datapath of its own", "no tunnel", "no address for tunnels", "no gateway"],
+)
+def test_what_is_otherwise_on_a_host_that_works_breaks_nothing(peculiarity: Callable[[Json], None]) -> None:
+    assert chains_of(peculiarity)["ovn_port"].broken is None
 
 
 MENDS = {

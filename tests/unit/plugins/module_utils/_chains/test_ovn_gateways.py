@@ -70,3 +70,43 @@ def test_one_session_that_is_up_is_enough(states: tuple[str | None, ...], wanted
         if state:
             tunnel["bfd"] = state
     assert links_of(record)[IN_TOUCH].state is wanted
+
+
+def databases(record: Json) -> Json:
+    found: Json = next(host["stores"]["ovn"] for host in record["hosts"] if (host["stores"] or {}).get("ovn"))
+    return found
+
+
+def leading_to(record: Json, physical: str) -> None:
+    """Have the instance's router lead to a network on a physical network."""
+    (router,) = record["instance"]["networks"][0]["routers"]
+    databases(record)["networks"] = [
+        {"id": "outside", "physical": physical},
+        {"id": "of-others", "physical": "storage"},
+    ]
+    databases(record)["ways_out"] = [{"router": router, "network": "outside"}]
+
+
+@pytest.mark.parametrize(("physical", "wanted"), [("public", LinkState.HOLDS), ("elsewhere", LinkState.BROKEN)])
+def test_a_gateway_must_reach_the_network_outside_and_no_other(physical: str, wanted: LinkState) -> None:
+    record = copy.deepcopy(CUT_OFF)
+    leading_to(record, physical)
+    assert links_of(record)["ovn_gateway_mapped"].state is wanted
+
+
+def test_the_gateway_that_has_the_router_must_reach_the_network_outside() -> None:
+    record = copy.deepcopy(CUT_OFF)
+    leading_to(record, "public")
+    here, _other = databases(record)["chassis"]
+    here["mappings"] = []
+    assert links_of(record)["ovn_gateway_mapped"].state is LinkState.HOLDS
+    in_ovn = next(host["facts"]["ovn"] for host in record["hosts"] if (host["facts"] or {}).get("ovn"))
+    for port in in_ovn.values():
+        for router in port["routers"].values():
+            router["gateway"] = here["host"]
+    link = links_of(record)["ovn_gateway_mapped"]
+    assert (link.state, link.owner, link.host) == (LinkState.BROKEN, "ovn-controller", here["host"])
+
+
+def test_without_the_ways_out_nothing_is_known_of_a_mapping() -> None:
+    assert links_of(CUT_OFF)["ovn_gateway_mapped"].state is LinkState.NOT_APPLICABLE

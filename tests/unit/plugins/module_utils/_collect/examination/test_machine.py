@@ -204,6 +204,11 @@ def test_packets_that_the_kernel_drops_for_its_full_table_are_reported(read, mes
     assert read(said(message)) == ([("full", "connection tracking", text)], [])
 
 
+def test_packets_that_the_kernel_drops_for_want_of_room_for_neighbours_are_reported(read):
+    text = "the kernel drops packets: its table of neighbours is full"
+    assert read(said("neighbour: arp_cache: neighbor table overflow!")) == ([("full", "neighbours", text)], [])
+
+
 @pytest.mark.parametrize(
     ("printed_numbers", "text"),
     [

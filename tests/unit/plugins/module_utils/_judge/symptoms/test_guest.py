@@ -119,6 +119,21 @@ def test_the_proxys_answers_say_the_same_and_count_once():
     assert guest_module.metadata(case_of([proxies], answered(404))) == found
 
 
+@pytest.mark.parametrize(
+    ("option", "accused_ones"),
+    [
+        ("[DEFAULT] metadata_proxy_shared_secret", list(guest_module.METADATA_AGENTS)),
+        ("[DEFAULT] metadata_workers", ["nova-api-metadata"]),
+    ],
+)
+def test_an_agent_with_another_secret_than_its_like_is_refused_for_that(option, accused_ones):
+    path = "/etc/neutron/neutron_ovn_metadata_agent.ini"
+    agent = {"component": "neutron-ovn-metadata-agent", "unit": "n.service", "state": "running"}
+    different = {"differences": [{"kind": "option", "what": f"{path} {option}"}]}
+    home = as_json.host("c1", facts={"services": [agent]}, examination=different)
+    assert accused(guest_module.metadata(case_of([home], answered(403)))) == accused_ones
+
+
 @pytest.mark.parametrize("stage", [{**answered(403), "stage": "boot"}, answered(200), answered()])
 def test_other_answers_say_nothing(stage):
     assert guest_module.metadata(case_of([], stage)) == []
