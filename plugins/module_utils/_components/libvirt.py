@@ -25,6 +25,8 @@ PROJECTS = (
                 libraries=("libvirt",),
                 exceptions=("libvirt", "Hypervisor"),
                 programs=("libvirtd", "virtqemud", "qemu-kvm"),
+                # What Nova writes there goes into the domain: libvirt takes it, or not.
+                sections=("vnc", "spice", "serial_console"),
                 starts=("qemu-system-x86_64", "qemu-system-aarch64"),
             ),
         ),

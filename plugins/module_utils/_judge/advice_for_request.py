@@ -178,6 +178,8 @@ def addresses_command(reason: Reason, _explanation: Explanation) -> str:
 
 def filter_command(reason: Reason, explanation: Explanation) -> str | None:
     """Return the command that shows what a filter goes by."""
+    if explanation.sought == Sought.BACKEND:
+        return POOLS
     name = reason.subject or ""
     if name.startswith("ServerGroup"):
         return "openstack server group list --long"

@@ -562,9 +562,19 @@ def no_room(
 
 
 def explain_volume(
-    capacity: Capacity, services: Iterable[Agent] = ()
+    capacity: Capacity,
+    services: Iterable[Agent] = (),
+    filters: Sequence[FilterResult] = (),
 ) -> Explanation:
-    """Return whether a pool of Cinder can take a volume, and why not. services: those of its back ends."""
+    """Return whether a pool of Cinder can take a volume, and why not.
+
+    services: those of its back ends. filters: what those of the scheduler have left.
+    """
+    return by_filters(by_pools(capacity, services), filters, {})
+
+
+def by_pools(capacity: Capacity, services: Iterable[Agent]) -> Explanation:
+    """Return the same by what the pools have reported."""
     unknown = Explanation(
         Sought.BACKEND, Answer.UNKNOWN, unread=capacity.unread
     )

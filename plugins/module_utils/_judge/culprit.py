@@ -19,7 +19,7 @@ from .._model.flow import Step
 from .._model.how import How
 from .._model.record import Record
 from .._model.service import RUNNING
-from .._model.shortage import Explanation, Shortage
+from .._model.shortage import Explanation, Shortage, Sought
 from .._model.symptom import Code, Kind, Symptom
 from .._model.verdict import Connection, Place
 from .._model.words import StageStatus
@@ -30,8 +30,10 @@ from .advice_for_request import advice_for_request
 from .case import Case
 from .own_errors import (
     advice_for_own_error,
+    asked_last,
     is_own_error,
     is_refusal,
+    may_be_of_cloud,
     refused_by,
 )
 from .path import own_arrow, path_of
@@ -42,6 +44,7 @@ from .world import World
 # A service in one of these states does no work, and does not begin to.
 NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED)
 VOLUME_SERVICE = "cinder-volume"
+NO_BACKEND = (Shortage.BACKEND_MISSING, Shortage.FILTERED)
 
 
 def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
@@ -73,15 +76,28 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
 
 
 def by_own_error(case: Case) -> Finding:
-    """Return what shows what the run asked for as whom, or who refuses that since it was given other settings."""
+    """Return what shows what the run asked for as whom, or who refuses that by a fault of its own."""
     own = Finding(advice=advice_for_own_error(case))
-    if not is_refusal(case):
+    if not may_be_of_cloud(case):
         return own
     found = by_fault(case)
-    if found.change is None or found.cause is None:
+    if found.cause is None:
         return own
-    refusing = refused_by(case, found.cause.symptoms)
-    return found if found.cause.component in refusing else own
+    if found.change is not None and is_refusal(case):
+        refusing = refused_by(case, found.cause.symptoms)
+        is_to_blame = found.cause.component in refusing
+    else:
+        is_to_blame = is_shown_by(asked_last(case.stage), found)
+    return found if is_to_blame else own
+
+
+def is_shown_by(api: str | None, found: Finding) -> bool:
+    """Return whether the API that refused a request shows itself what is wrong with it, and not with the request."""
+    symptom = found.main
+    if symptom is None or symptom.component != api or not symptom.certain:
+        return False
+    is_logged = symptom.code is Code.LOGGED_ERROR and symptom.own
+    return symptom.kind in (Kind.STATE, Kind.LINK, Kind.REPORT) or is_logged
 
 
 def by_fault(case: Case) -> Finding:
@@ -164,10 +180,9 @@ def finding_in_health(
 
 def may_be_broken(explanation: Explanation, case: Case) -> bool:
     """Return whether the back end that is missing may have got another name just now, by its configuration."""
-    if (
-        explanation.reason is None
-        or explanation.reason.code != Shortage.BACKEND_MISSING
-    ):
+    reason = explanation.reason
+    is_of_volume = explanation.sought == Sought.BACKEND
+    if not is_of_volume or reason is None or reason.code not in NO_BACKEND:
         return False
     changes = symptoms.configuration.changes(case)
     fresh = [

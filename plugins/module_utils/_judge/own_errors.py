@@ -32,6 +32,8 @@ COMMANDS: dict[str | None, str] = {
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
 }
 REFUSALS = ("unauthorized", "forbidden")
+# The kinds of what an API may get wrong, too
+ANSWERED = ("tls", "not_found", "invalid")
 REFUSED = (
     HTTPStatus.UNAUTHORIZED,
     HTTPStatus.FORBIDDEN,
@@ -63,6 +65,17 @@ def is_refusal(case: Case) -> bool:
     if kind == "conflict":
         return is_about_own(case)
     return kind in REFUSALS and not chooses_host(case.stage)
+
+
+def may_be_of_cloud(case: Case) -> bool:
+    """Return whether an API has answered, or shown its certificate, and may be why it did so itself."""
+    return is_refusal(case) or case.stage.error_kind in ANSWERED
+
+
+def asked_last(stage: Stage) -> str | None:
+    """Return the API that a stage has asked last."""
+    asked = [answering_as(call.service) for call in stage.calls]
+    return asked[-1] if asked else None
 
 
 def is_about_own(case: Case) -> bool:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from .._components.tables import depends_on, is_beside_instance
 from .._model.finding import Suspect
 from .._model.how import How
-from .._model.symptom import Kind, Symptom
+from .._model.symptom import Code, Kind, Symptom
 from .weights import Weights
-from .world import LOGGED, Node, World, host_of_peer, is_cut
+from .world import LOGGED, REJECTIONS, Node, World, is_cut
 
 # Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
 # frozen was so by somebody, and one that has failed may have done so for want of another.
@@ -26,8 +26,10 @@ MAY_COME_FROM_OTHERS = (
     Kind.ANSWER,
 )
 FOR_WANT = (How.FAILED, How.STARTING)
+# A component's own setting is its own, whatever failed for it at the peer.
+OWN_SETTING = (Code.WRONG_ADDRESS, Code.OPTION_OF_PEER)
 # Ways of failing that an answer has as well: who reports that something is missing was reached, and did not find it
-ANSWERED = (How.MISSING, How.MALFORMED, None)
+ANSWERED = (How.MISSING, None)
 
 
 def strength(symptom: Symptom, weights: Weights) -> float:
@@ -96,10 +98,8 @@ def shares(symptom: Symptom, world: World) -> Shares:
 
 def share_own(symptom: Symptom, world: World, given: Shares) -> None:
     """Share what a component shows itself: it lies there, and may come from another one that it depends on."""
-    if (
-        symptom.kind not in MAY_COME_FROM_OTHERS
-        and symptom.how not in FOR_WANT
-    ):
+    may_come = symptom.kind in MAY_COME_FROM_OTHERS or symptom.how in FOR_WANT
+    if not may_come or symptom.code in OWN_SETTING:
         given.give(symptom.component, symptom.host, 1.0)
         return
     weights = world.weights
@@ -183,7 +183,7 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
     )
     parts = (
         world.rejected_by(symptom)
-        if how == How.DENIED
+        if how in REJECTIONS
         else world.weights.parts[how]
     )
     for asker in world.askers_of(symptom):
@@ -192,7 +192,7 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
     if restart:
         given.give_node(restart, 1.0)
         return
-    peer_host = host_of_peer(symptom)
+    peer_host = world.host_of_peer(symptom)
     given.give_owner(symptom.peer, peer_host, parts.peer)
     given.give_dependencies(
         symptom.peer, peer_host, world.weights.dependency * parts.peer

@@ -36,6 +36,7 @@ SCHEDULER, CONDUCTOR, COMPUTE = (
     "nova-conductor",
     "nova-compute",
 )
+VOLUME_SCHEDULER = "cinder-scheduler"
 NO_HOST = "NoValidHost"
 # The stages in which Nova looks for a host
 SCHEDULED = (StageName.BOOT, StageName.JOURNEY)
@@ -121,7 +122,8 @@ def explained(case: Case, error: Failure) -> Explanation | None:
     if sought == Sought.HOST:
         return explain(capacity, filters_of(case))
     if sought == Sought.BACKEND:
-        return explain_volume(capacity, case.record.known_agents)
+        filters = filters_of(case, VOLUME_SCHEDULER)
+        return explain_volume(capacity, case.record.known_agents, filters)
     reason = REFUSED[sought](error, capacity)
     return Explanation(sought, Answer.SHORT, reason=reason)
 
@@ -299,11 +301,13 @@ def is_shut_in(link: Link, subject: str | None, case: Case) -> bool:
     return link.code == SWITCH_LINK and rules.get(subject or "") == 0
 
 
-def filters_of(case: Case) -> tuple[FilterResult, ...]:
-    """Return what the filters of Nova's scheduler have left for this run's server."""
+def filters_of(
+    case: Case, scheduler: str = SCHEDULER
+) -> tuple[FilterResult, ...]:
+    """Return what the filters of a scheduler have left for what this run asked for."""
     found: tuple[FilterResult, ...] = ()
     for error in case.record.known_errors:
-        if error.filters and error.own and error.service == SCHEDULER:
+        if error.filters and error.own and error.service == scheduler:
             found = error.filters
     return found
 

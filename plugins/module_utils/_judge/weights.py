@@ -80,6 +80,7 @@ PARTS: dict[How | None, Parts] = {
     How.FULL: Parts(0.9, 0.3),
     How.READ_ONLY: Parts(0.9, 0.2),
     How.DENIED: Parts(0.6, 0.4),
+    How.UNTRUSTED: Parts(0.4, 0.7),
     How.REFUSED: Parts(0.9, 0.15),
     How.UNREACHABLE: Parts(0.8, 0.4),
     How.SILENT: Parts(0.8, 0.1),

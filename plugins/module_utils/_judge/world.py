@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from .._components.tables import (
@@ -29,8 +30,14 @@ from .case import Case
 from .evidence import is_cut_off, is_recent_change
 from .weights import Parts, Weights
 
+# How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
+FORBIDDEN = re.compile(
+    r"\((?:1044|1142|1143|1227), |access to \w+ '[^']*' in vhost '[^']*' refused for user"
+)
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
+# How a component and its peer do not accept each other
+REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
 UNANSWERED = (How.REFUSED, How.UNREACHABLE, How.SILENT, *ENDED)
 # With this begin the exceptions of the HTTP client of all services.
@@ -139,7 +146,7 @@ class World:
         restart = self.restart_behind(symptom)
         if restart:
             return {restart: 1.0}
-        nodes = self.nodes_of(symptom.peer, host_of_peer(symptom))
+        nodes = self.nodes_of(symptom.peer, self.host_of_peer(symptom))
         peers = dict.fromkeys(nodes, self.weights.passed_on)
         connection = self.connection_of(symptom)
         if connection in self.connections:
@@ -214,11 +221,22 @@ class World:
 
     def is_peer_changed(self, symptom: Symptom) -> bool:
         """Return whether the settings of a peer were changed just now, and not those of who has asked it."""
-        peers = self.nodes_of(symptom.peer, host_of_peer(symptom))
+        peers = self.nodes_of(symptom.peer, self.host_of_peer(symptom))
         askers = self.askers_of(symptom)
         return not self.changed.isdisjoint(peers) and self.changed.isdisjoint(
             askers
         )
+
+    def host_of_peer(self, symptom: Symptom) -> str | None:
+        """Return the host of a peer: where no other one is named, its own for one that each compute host has."""
+        is_named = symptom.peer_host is not None
+        if is_named or not is_beside_instance(symptom.peer):
+            return symptom.peer_host
+        places = self.places.get(symptom.peer or "")
+        # A controller has none of those that lie beside instances.
+        if places and symptom.host not in places:
+            return None
+        return symptom.host
 
     def shared_by(self, symptom: Symptom) -> list[str]:
         """Return what all services depend on that stopped to report in the same moment as one; none for one alone."""
@@ -321,19 +339,24 @@ def called_by(component: str | None) -> list[str]:
     ]
 
 
-def rejected(symptoms: Sequence[Symptom]) -> dict[str, set[str]]:
-    """Return whom each component rejects: a project, which has one account at others, or a host of its own project."""
-    callers: dict[str, set[str]] = {}
+def rejected(
+    symptoms: Sequence[Symptom],
+) -> dict[str, set[tuple[str, str | None]]]:
+    """Return whom each component rejects: the projects on each host, as each has settings of its own there."""
+    callers: dict[str, set[tuple[str, str | None]]] = {}
     for symptom in symptoms:
-        if symptom.is_denied and symptom.peer and symptom.component:
-            caller = project_of(symptom.component)
-            if caller == project_of(symptom.peer):
-                caller = symptom.host or caller
+        if is_rejection(symptom) and symptom.peer and symptom.component:
+            caller = (project_of(symptom.component), symptom.host)
             callers.setdefault(symptom.peer, set()).add(caller)
     return callers
 
 
-def several(rejected: Mapping[str, set[str]]) -> set[str]:
+def is_rejection(symptom: Symptom) -> bool:
+    """Return whether a component and its peer do not accept each other, as one has other credentials than agreed."""
+    return symptom.kind == Kind.FAILED_AT and symptom.how in REJECTIONS
+
+
+def several(rejected: Mapping[str, Collection[object]]) -> set[str]:
     """Return the components that reject more than one caller."""
     return {peer for peer, callers in rejected.items() if len(callers) > 1}
 
@@ -400,7 +423,8 @@ def is_cut(symptom: Symptom) -> bool:
 
 def is_forbidden(symptom: Symptom) -> bool:
     """Return whether a peer knows who has asked, and does not allow it."""
-    return (symptom.exception or "").endswith("Forbidden")
+    is_named = (symptom.exception or "").endswith("Forbidden")
+    return is_named or FORBIDDEN.search(symptom.quote or "") is not None
 
 
 def is_of_other_host(symptom: Symptom) -> bool:
@@ -423,10 +447,3 @@ def places_of(case: Case) -> dict[str, set[str]]:
                     logs.host
                 )
     return places
-
-
-def host_of_peer(symptom: Symptom) -> str | None:
-    """Return the host of a peer: where no other one is named, its own for one that each host has for itself."""
-    if symptom.peer_host is None and is_beside_instance(symptom.peer):
-        return symptom.host
-    return symptom.peer_host

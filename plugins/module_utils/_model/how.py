@@ -21,13 +21,14 @@ class How(Word):
     FULL = "full"
     READ_ONLY = "read-only"
     DENIED = "denied"
+    UNTRUSTED = "untrusted"
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
     SILENT = "silent"
     BROKEN_OFF = "broken off"
+    MALFORMED = "malformed"
     MISSING = "missing"
     CONFLICT = "conflict"
-    MALFORMED = "malformed"
     ERROR = "error"
     # A service
     STOPPED = "stopped"
@@ -64,13 +65,14 @@ AT_PEER = (
     How.FULL,
     How.READ_ONLY,
     How.DENIED,
+    How.UNTRUSTED,
     How.REFUSED,
     How.UNREACHABLE,
     How.SILENT,
     How.BROKEN_OFF,
+    How.MALFORMED,
     How.MISSING,
     How.CONFLICT,
-    How.MALFORMED,
     How.ERROR,
 )
 # How a unit of systemd or a container does not run

@@ -46,9 +46,15 @@ HOW = {
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
+        "credentials do not work", "no authentication information found",
+    ],
+    How.UNTRUSTED: [
+        "unable to get (?:local )?issuer certificate", "self[- ]signed certificate", "unknown ca",
+        "certificate signed by unknown authority",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
     How.UNREACHABLE: [
+        r"discovery of suitable \w+ service failed",
         "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "name or service not known",
         "name resolution", "nodename nor servname", "can't contact",
         "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
@@ -61,16 +67,21 @@ HOW = {
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
         "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
     ],
+    How.MALFORMED: [
+        "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
+        "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
+        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:00|06|09|12|22)"),
+        r"\bBadRequest\b",
+        # What a web service answers that has nothing at a path; else it names what it does not find.
+        r"Not ?Found\W.{0,40}The (?:resource could not be found|requested URL was not found)",
+        r"NotFound: Not Found \(HTTP 404\)",
+        "could not find versioned identity endpoints",
+    ],
     How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
         status("404"), "unknown (?:database|column)", "unable to find",
     ],
     How.CONFLICT: ["already exists", r"\bEEXIST\b"],
-    How.MALFORMED: [
-        "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
-        "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration",
-    ],
     How.ERROR: [
         "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
     ],
@@ -99,14 +110,23 @@ MENTIONS = compiled(
 BAD_VALUES = compiled(
     {component.name: component.bad_values for component in COMPONENTS}
 )
-# What a service may not do on its own host: no other component has denied it.
+# What a service may not do on its own host, or has no more of: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
-    r"|Load key \""
+    r"|error calling conf_read_file|RADOS object not found \(error connecting"
+    r"|Load key \"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
+)
+# What a peer was denied itself when it did what it had been asked for
+DENIED_TO_PEER = re.compile(
+    r"libvirtError\b.*(?:Permission denied|Operation not permitted)$|Permission denied.{0,200}\(HTTP 50\d\)"
 )
 # neutron-server does not bind a port for an agent that it has not heard of for long.
 DEAD_AGENT = re.compile(
     r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'"
+)
+# The host of what sent back an error, or is taken for dead
+SENDING_HOST = re.compile(
+    r"(?:dead agent: .{0,800}?'host': u?'|Error from last host: )(?P<host>[\w.-]+)"
 )
 # A command on another host, which a service does as its own user
 BY_SSH = re.compile(
@@ -161,7 +181,7 @@ def without_frames(text: str) -> str:
 def how_of(text: str) -> How | None:
     """Return how something failed by a line."""
     # What was sent back was an answer, whatever it quotes.
-    if first_match(SENDERS, text):
+    if first_match(SENDERS, text) or DENIED_TO_PEER.search(text):
         return How.ERROR
     for how, pattern in HOWS:
         if pattern.search(text):
@@ -200,15 +220,20 @@ def peer_in(text: str) -> tuple[str | None, str | None]:
     agent = DEAD_AGENT.search(text)
     if agent:
         binary = agent.group("binary")
-        return BINARIES.get(binary, binary), None
+        return BINARIES.get(binary, binary), sending_host(text)
     sender = first_match(BAD_VALUES, text) or first_match(SENDERS, text)
     if sender:
-        return sender, None
+        return sender, sending_host(text)
     peers = peers_of("", text)
     if peers:
         return peers[0].component, peers[0].address
     command = BY_SSH.search(text)
     return None, command.group("place") if command else None
+
+
+def sending_host(text: str) -> str | None:
+    found = SENDING_HOST.search(text)
+    return found["host"] if found else None
 
 
 def mentioned_in(text: str) -> list[str]:

@@ -554,8 +554,10 @@ def fewer(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
     return f"{flavor_of(explanation)}: {there} instances", f"{there} instances"
 
 
-def filtered(reason: Reason, _explanation: Explanation, _hosts: str) -> Forms:
-    left = f"left {reason.free} of {plural(reason.capacity or 0, 'host')}"
+def filtered(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
+    is_volume = explanation.sought == Sought.BACKEND
+    kind = "back end" if is_volume else "host"
+    left = f"left {reason.free} of {plural(reason.capacity or 0, kind)}"
     whole = f"{reason.subject} {left}"
     return (
         f"{whole}{in_brackets(reason.detail)}",

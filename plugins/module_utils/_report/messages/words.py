@@ -37,6 +37,11 @@ AT_PEER: dict[How | None, AtPeer] = {
     How.DENIED: AtPeer(
         "denied access by {0}", "denies access to {0}", "denied"
     ),
+    How.UNTRUSTED: AtPeer(
+        "does not trust the certificate of {0}",
+        "has a certificate that {0} does not trust",
+        "untrusted",
+    ),
     How.REFUSED: AtPeer(
         "connection refused by {0}", "refuses connections from {0}", "refused"
     ),
@@ -58,9 +63,9 @@ AT_PEER: dict[How | None, AtPeer] = {
         "conflict",
     ),
     How.MALFORMED: AtPeer(
-        "{0} rejects its input as malformed",
-        "rejects input from {0} as malformed",
-        "malformed",
+        "{0} does not accept its request",
+        "does not accept a request of {0}",
+        "not accepted",
     ),
     How.ERROR: AtPeer(
         "error returned by {0}", "returns errors to {0}", "error"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Call, Resource
-from cases_by_hand import error, logged
+from cases_by_hand import STARTED, error, logged
 
 
 def failed(stage, kind, details=None, calls=()):
@@ -145,3 +145,30 @@ def test_a_host_that_only_an_administrator_may_choose_is_no_fault(details):
     assert as_json.verdict_on(changed)["component"] is None
     without = with_changed("nova-api", "/etc/nova/nova.conf", failed("boot", "forbidden", calls=[asked]))
     assert as_json.verdict_on(without)["component"] == "nova-api"
+
+
+def with_host(component, record, errors=(), **examination):
+    service = {"component": component, "unit": f"{component}.service", "state": "running"}
+    facts = {"services": [service], "addresses": ["10.0.0.1"]}
+    hosts = [as_json.host("ctl", facts=facts, examination=examination)]
+    return {**record, "started": STARTED, "hosts": hosts, "errors": list(errors)}
+
+
+def test_an_api_whose_certificate_has_expired_is_named():
+    record = failed("auth", "tls", calls=[CALL])
+    expired = {"component": "keystone", "address": "10.0.0.1", "port": 5000, "expires": STARTED}
+    verdict = as_json.verdict_on(with_host("keystone", record, certificates=[expired]))
+    assert (verdict["component"], verdict["host"]) == ("keystone", "ctl")
+    # That of another service did not answer this request.
+    other = with_host("glance-api", record, certificates=[{**expired, "component": "glance-api", "port": 9292}])
+    assert as_json.verdict_on(other)["component"] is None
+
+
+@pytest.mark.parametrize(
+    ("more", "named"), [({}, "cinder-api"), ({"own": False}, None), ({"severity": "warning"}, None)]
+)
+def test_an_api_that_logs_an_error_for_what_it_refuses_is_named(more, named):
+    record = failed("volume", "invalid", calls=[call("block-storage", "POST", "/v3/volumes", 400)])
+    exception = "cinder.exception.VolumeTypeNotFoundByName"
+    error_of_api = logged("cinder-api", host="ctl", exception=exception, raised_in="cinder.volume.volume_types", **more)
+    assert as_json.verdict_on(with_host("cinder-api", record, errors=[error_of_api]))["component"] == named

@@ -534,6 +534,30 @@ def test_back_end_that_was_renamed_just_now_is_judged_as_a_fault():
     assert not (verdict["headline"] or "").startswith("No back end fits")
 
 
+NO_POOL = "schedule allocate volume:Could not find any available weighted backend."
+
+
+def without_back_end(**more):
+    filters = [
+        {"filter": "AvailabilityZoneFilter", "start": 1, "end": 1},
+        {"filter": "CapacityFilter", "start": 1, "end": 0},
+    ]
+    errors = [logged("cinder-scheduler", host="ctl", filters=filters)]
+    return verdict_of(NO_POOL, name="volume", errors=errors, **more)
+
+
+def test_a_filter_of_cinder_that_leaves_no_back_end_is_the_reason():
+    verdict = without_back_end()
+    assert verdict["headline"] == "No back end fits: CapacityFilter left 0 of 1 back end"
+    assert verdict["next"].endswith("openstack volume backend pool list --long")
+    assert without_component(verdict)
+
+
+def test_a_filter_of_cinder_explains_nothing_where_its_configuration_has_just_changed():
+    verdict = without_back_end(hosts=[changed("/etc/cinder/cinder.conf", "cinder-volume")])
+    assert not (verdict["headline"] or "").startswith("No back end fits")
+
+
 # What is not known
 
 

@@ -125,12 +125,25 @@ MESSAGES = [
     ("Command: scp -r /var/lib/nova/x compute2:/var/lib/nova/x", None, None, None, []),
     # What a worker has sent back
     ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", "error",
-     "nova-compute", None, []),
+     "nova-compute", "compute1", []),
+    ("Refusing to bind port 5f0a to dead agent: {'binary': 'neutron-openvswitch-agent', 'host': 'c1.example'}",
+     "silent", "neutron-l2-agent", "c1.example", ["neutron-server", "ovsdb"]),
     ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", "error",
      "cinder-volume", None, ["ceph-mon"]),
     # Something is in the way
     ("libvirt.libvirtError: operation failed: domain 'instance-7' already exists with uuid 28f81a63", "conflict", None,
      None, ["libvirt"]),
+    # Who asks wrongly
+    ("neutronclient.common.exceptions.BadRequest: Invalid input for operation: physical_network 'x' unknown",
+     "malformed", None, None, ["neutron-server"]),
+    ("neutronclient.common.exceptions.NotFound: <title>404 Not Found</title> The resource could not be found.",
+     "malformed", None, None, ["neutron-server"]),
+    ("neutronclient.common.exceptions.PortNotFound: Port 5f0a could not be found. (HTTP 404)", "missing", None, None,
+     ["neutron-server"]),
+    ("Placement service credentials do not work.", "denied", None, None, ["placement-api"]),
+    # Certificates
+    ("SSLError(1, '[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed: self-signed certificate')", "untrusted",
+     None, None, []),
     # A limit of the broker, and databases that are not MariaDB
     ("NOT_ALLOWED - access to vhost '/' refused for user 'openstack': connection limit (10) is reached", "full", None,
      None, ["rabbitmq"]),

@@ -806,6 +806,7 @@ def test_a_package_of_another_version_is_nobodys():
         ("[keystone_authtoken] password", "keystone", True),
         ("[api_database] connection", "database", True),
         ("[oslo_messaging_rabbit] ssl", "rabbitmq", True),
+        ("[vnc] server_listen", "libvirt", True),
         ("[neutron] password", "glance-api", False),
         ("[DEFAULT] debug", "libvirt", False),
         (None, "libvirt", False),

@@ -1,0 +1,191 @@
+# Copyright (c) 2026, stackproof contributors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who is the first suspect by one error that a service logs, in the words of the services and their libraries."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import as_json
+import pytest
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.scan import Scan
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs.wanted import Wanted
+from ansible_collections.stackproof.provision.plugins.module_utils._judge import model, symptoms
+from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
+from cases_by_hand import agent, case_of, stage
+
+SERVER = "cbc69924-e5e1-4314-ba5a-0c101b252ee7"
+REQUEST = "req-0b79b20e-76a5-4c1e-950b-dae64ea70929"
+BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC).timestamp()
+CONTROLLER = (
+    "keystone", "nova-api", "nova-conductor", "nova-scheduler", "neutron-server", "cinder-api", "cinder-scheduler",
+    "cinder-volume", "glance-api", "placement-api", "database", "rabbitmq",
+)  # fmt: skip
+COMPUTE = ("nova-compute", "libvirt", "neutron-l2-agent", "ovsdb")
+NEUTRON = "http://10.0.0.10:9696/v2.0/ports"
+CONNECT = "keystoneauth1.exceptions.connection"
+NOT_REACHED = f"Unable to establish connection to {NEUTRON}: HTTPConnectionPool(host='10.0.0.10', port=9696)"
+UNAUTHORIZED = "keystoneauth1.exceptions.http.Unauthorized: The request you have made requires authentication. (401)"
+
+
+def host(name, components, *addresses, **examination):
+    services = [{"component": one, "unit": f"{one}.service", "state": "running"} for one in components]
+    facts = {"services": services, "names": [name], "addresses": list(addresses)}
+    return as_json.host(name, facts=facts, examination=examination)
+
+
+HOSTS = [
+    host("controller1", CONTROLLER, "10.0.0.10"),
+    host("compute1", COMPUTE, "10.0.0.11"),
+    host("compute2", COMPUTE, "10.0.0.12"),
+    host("storage1", ("ceph-mon", "ceph-osd"), "10.0.0.13"),
+]
+
+
+def traceback(exception, *frames):
+    """Return the lines of an exception that was raised in some modules, as oslo.log writes them."""
+    files = [f'  File "/usr/lib/python3/dist-packages/{frame}.py", line 12, in f' for frame in frames]
+    return [f"Failed: {exception}", "Traceback (most recent call last):", *files, exception]
+
+
+def first_suspects(hosts=HOSTS, **logs):
+    """Return the likeliest suspects, by the lines of errors that each service logs. logs: by host__service."""
+    events = []
+    for place, lines in logs.items():
+        name, _line, service = place.partition("__")
+        service = service.replace("_", "-")
+        wanted = {"keys": {"server": [SERVER], "request": [REQUEST]}, "phrases": [], "windows": [], "errors": True}
+        times = {"since": BEGAN, "began": BEGAN, "until": BEGAN + 60}
+        scan = Scan(codec.from_json(Wanted, {**wanted, **times}), 0)
+        prefix = f"2026-11-21 12:00:05.000 7 ERROR x.manager [None {REQUEST} u p - - - -] [instance: {SERVER}] "
+        scan.take(service, ((None, prefix + line) for line in lines), 0)
+        events += [Event.from_host(found.to_json(), host=name, source="log", clock=name) for found in scan.events]
+    instance = as_json.instance(server=as_json.server(id=SERVER, host="compute1"))
+    errors = codec.to_json(errors_of(events))
+    case = case_of(hosts, stage(), errors=errors, instance=instance, agents=[agent(host="compute1")])
+    causes = model.causes(case, symptoms.of_case(case))
+    best = max(cause.confidence for cause in causes)
+    return {(cause.component, cause.host) for cause in causes if cause.confidence == best}
+
+
+NOVA = {
+    "its setting of the CPU is refused": (
+        "libvirt.libvirtError: unsupported configuration: CPU mode 'custom' is not supported by hypervisor",
+        "nova/virt/libvirt/guest", "libvirt",
+    ),
+    "Cinder wants a token of a service": (
+        "cinderclient.exceptions.ClientException: ConflictNovaUsingAttachment: Detach volume from instance using the "
+        "Compute API (HTTP 409)", "nova/volume/cinder", "cinderclient/client",
+    ),
+    "it has no file left to open": (
+        f"{CONNECT}.ConnectFailure: {NOT_REACHED} (Caused by: [Errno 24] Too many open files)", "keystoneauth1/session",
+    ),
+    "it has no port left": (
+        f"{CONNECT}.ConnectFailure: {NOT_REACHED} (Caused by: [Errno 99] Cannot assign requested address)",
+        "keystoneauth1/session",
+    ),
+    "its host lets it connect to nobody": (
+        f"{CONNECT}.ConnectFailure: {NOT_REACHED} (Caused by: [Errno 1] Operation not permitted)",
+        "keystoneauth1/session",
+    ),
+    "it asks a proxy": (
+        f"{CONNECT}.ConnectFailure: {NOT_REACHED} (Caused by ProxyError('Cannot connect to proxy.', OSError('503')))",
+        "keystoneauth1/session",
+    ),
+    "it does not know who has signed": (
+        f"{CONNECT}.SSLError: SSL exception connecting to https://10.0.0.10:9696: certificate verify failed: unable to "
+        "get local issuer certificate (_ssl.c:1007)", "nova/network/neutron", "keystoneauth1/session",
+    ),
+    "its URL of Cinder leads to nothing": (
+        "cinderclient.exceptions.NotFound: Not Found (HTTP 404)", "nova/volume/cinder", "cinderclient/client",
+    ),
+    "its URL of Keystone leads to nothing": (
+        "keystoneauth1.exceptions.discovery.DiscoveryFailure: Could not find versioned identity endpoints when "
+        "attempting to authenticate. Please check that your auth_url is correct. Not Found (HTTP 404)",
+        "nova/network/neutron", "keystoneauth1/identity/generic/base",
+    ),
+    "its password is wrong": (UNAUTHORIZED, "nova/network/neutron", "keystoneauth1/session"),
+    "its host has another ceph.conf": (
+        "rados.InvalidArgumentError: [errno 22] RADOS invalid argument (error calling conf_read_file)",
+        "nova/storage/rbd_utils", "rados",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("raised", NOVA.values(), ids=NOVA)
+def test_a_compute_service_that_asks_wrongly_is_the_first_suspect(raised):
+    assert first_suspects(compute1__nova_compute=traceback(*raised)) == {("nova-compute", "compute1")}
+
+
+@pytest.mark.parametrize(
+    "denied",
+    [
+        f"Cannot access storage file '/var/lib/nova/instances/{SERVER}/disk' (as uid:64055): Permission denied",
+        "internal error: process exited while connecting to monitor: error connecting: Operation not permitted",
+    ],
+)
+def test_what_libvirt_was_denied_is_not_denied_to_who_asked_it(denied):
+    lines = traceback(f"libvirt.libvirtError: {denied}", "nova/virt/libvirt/guest", "libvirt")
+    assert first_suspects(compute1__nova_compute=lines) == {("libvirt", "compute1")}
+
+
+def test_a_server_whose_own_pool_of_connections_is_empty_does_not_accuse_the_database():
+    error = "sqlalchemy.exc.TimeoutError: QueuePool limit of size 1 overflow 0 reached, connection timed out"
+    lines = traceback(error, "neutron/pecan_wsgi", "sqlalchemy/pool/impl")
+    assert first_suspects(controller1__neutron_server=lines) == {("neutron-server", "controller1")}
+
+
+@pytest.mark.parametrize(
+    ("service", "line", "named"),
+    [
+        (
+            "neutron_server",
+            "Refusing to bind port 5f0a to dead agent: {'id': '1', 'binary': 'neutron-openvswitch-agent', "
+            "'topic': 'N/A', 'host': 'compute1', 'alive': False}",
+            ("neutron-l2-agent", "compute1"),
+        ),
+        (
+            "nova_conductor",
+            "Error from last host: compute1 (node compute1.example): ['Traceback (most recent call last):', 'x']",
+            ("nova-compute", "compute1"),
+        ),
+    ],
+)
+def test_what_fails_on_a_compute_host_is_not_looked_for_where_it_was_reported(service, line, named):
+    assert first_suspects(**{f"controller1__{service}": [line]}) == {named}
+
+
+def test_an_account_that_is_rejected_on_several_hosts_is_its_keepers():
+    lines = traceback(UNAUTHORIZED, "keystoneauth1/session")
+    found = first_suspects(compute1__nova_compute=lines, compute2__nova_compute=lines)
+    assert ("nova-compute", "compute1") not in found
+    assert "keystone" in {component for component, _host in found}
+
+
+@pytest.mark.parametrize(
+    ("error", "is_cut"),
+    [
+        ("(1045, \"Access denied for user 'nova'@'10.0.0.10' (using password: YES)\")", True),
+        ("(1142, \"INSERT command denied to user 'nova'@'10.0.0.10' for table 'instances'\")", False),
+    ],
+)
+def test_who_may_not_do_something_was_let_in(error, is_cut):
+    """A wrong password is the caller's; of rights either end may be wrong."""
+    exception = f"sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) {error}"
+    lines = traceback(exception, "nova/db/main/api", "pymysql/err")
+    found = first_suspects(controller1__nova_conductor=lines)
+    assert (("nova-conductor", "controller1") in found) is is_cut
+
+
+@pytest.mark.parametrize(
+    ("option", "named"), [("[neutron] endpoint_override", "nova-compute"), ("[glance] timeout", "neutron-server")]
+)
+def test_a_setting_about_a_peer_accuses_who_has_it_and_not_the_peer(option, named):
+    different = [{"kind": "option", "what": f"/etc/nova/nova.conf {option}"}]
+    controller, _compute, *others = HOSTS
+    hosts = [controller, host("compute1", COMPUTE, "10.0.0.11", differences=different), *others]
+    lines = traceback(f"{CONNECT}.ConnectFailure: {NOT_REACHED}: [Errno 111] ECONNREFUSED", "keystoneauth1/session")
+    assert [component for component, _host in first_suspects(hosts, compute1__nova_compute=lines)] == [named]
