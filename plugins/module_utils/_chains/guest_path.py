@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from .._collect.chains.packets import FROM_GUEST, TO_GUEST
@@ -28,7 +28,7 @@ from .definitions import (
 )
 from .ovn_chassis import chassis_links, controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS
-from .ports import COMMAND, carrier, open_ports
+from .ports import COMMAND, carrier, carrying, open_ports, wired
 
 
 def second_host(cloud: Cloud) -> str | None:
@@ -71,17 +71,34 @@ def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
 
 def open_on_both(cloud: Cloud) -> Found:
     """Check whether the ports of both hosts' switches let packets through."""
+    return on_both(cloud, open_ports)
+
+
+def wired_on_both(cloud: Cloud) -> Found:
+    """Check whether both hosts reach the physical network that carries the guests' packets."""
+    physicals = carrying(cloud)
+    return on_both(cloud, lambda there, host: wired(there, host, physicals))
+
+
+def on_both(
+    cloud: Cloud, check: Callable[[Cloud, str | None], Found]
+) -> Found:
+    """Return what is wrong on the host of one of the guests, if it is so on any."""
     hosts: dict[str | None, None] = {}
     for path in cloud.paths:
         hosts.update(
             dict.fromkeys(map(cloud.host_of_port, (path.source, path.target)))
         )
-    return first_broken(open_on(cloud, host) for host in hosts)
+    return first_broken(decided(cloud, host, check) for host in hosts)
 
 
-def open_on(cloud: Cloud, host: str | None) -> Found:
+def decided(
+    cloud: Cloud,
+    host: str | None,
+    check: Callable[[Cloud, str | None], Found],
+) -> Found:
     try:
-        return replace(open_ports(cloud, host), host=host)
+        return replace(check(cloud, host), host=host)
     except Undecided as undecided:
         return undecided.found
 
@@ -154,6 +171,13 @@ CHAIN = ChainDefinition(
             "path_tunnel",
             "neutron-l2-agent",
             has_tunnels,
+            nowhere,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "path_bridge_wired",
+            "ovsdb",
+            wired_on_both,
             nowhere,
             "ovs-vsctl show",
         ),

@@ -30,7 +30,7 @@ from .ovn_port import (
     all_mapped,
     all_patched,
 )
-from .ports import link_of_open_ports
+from .ports import links_of_ports
 
 # The state of a session of BFD
 UP = "up"
@@ -182,7 +182,7 @@ CHAIN = ChainDefinition(
             f"{SBCTL} find Port_Binding type=chassisredirect",
             controller,
         ),
-        link_of_open_ports("ovn_gateway_ports_open", gateway_host),
+        *links_of_ports("ovn_gateway_", gateway_host, outer_networks),
         LinkDefinition(
             "ovn_gateway_patched",
             "ovn-controller",

@@ -48,8 +48,8 @@ from .ovn_chassis import (
 )
 from .ports import (
     INTEGRATION,
-    link_of_open_ports,
     link_of_taken_packets,
+    links_of_ports,
     patched,
     takes_packets,
 )
@@ -523,7 +523,7 @@ CHAIN = ChainDefinition(
             here,
             f"{SETTINGS}:ovn-bridge-mappings",
         ),
-        link_of_open_ports("ports_open", here),
+        *links_of_ports("", here, own_physical_networks),
         LinkDefinition(
             "ovn_port_bound",
             "neutron-server",

@@ -25,8 +25,8 @@ from .definitions import (
 from .ovn_port import plugged, port_bound
 from .ports import (
     INTEGRATION,
-    link_of_open_ports,
     link_of_taken_packets,
+    links_of_ports,
     patched,
 )
 from .services import agent_on, is_alive
@@ -101,7 +101,7 @@ def agent_links(
             host_of,
             "ovs-vsctl show",
         ),
-        link_of_open_ports(f"{prefix}ports_open", host_of),
+        *links_of_ports(prefix, host_of),
     )
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import product
 
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
@@ -28,6 +28,7 @@ from .services import agent_on
 FEW_PACKETS = 3
 # The kind of a bridge's own port, which is usually down as nothing uses it
 OWN = "internal"
+PATCH = "patch"
 # The bridge into which ports are plugged
 INTEGRATION = "br-int"
 COMMAND = (
@@ -76,7 +77,7 @@ def patched(
 
 
 def is_patch(interface: Interface) -> bool:
-    return interface.kind == "patch"
+    return interface.kind == PATCH
 
 
 def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:
@@ -86,21 +87,60 @@ def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:
 
 def bridges_of(cloud: Cloud, host: str | None) -> set[str]:
     """Return the bridges of the physical networks that a host is configured with, and of the network's tunnels."""
-    found: set[str] = set()
-    agent, switch = (
-        agent_on(cloud, "neutron-l2-agent", host),
-        cloud.switch(host),
-    )
-    if agent is not None and agent.physical:
-        found.update(agent.physical.values())
+    found = set(mappings_on(cloud, host).values())
+    switch = cloud.switch(host)
     if switch is not None:
-        found.update(switch.mappings.values())
         found.update(
             bridge.name
             for bridge in switch.bridges
             if has_tunnels(switch, bridge, cloud)
         )
     return found
+
+
+def mappings_on(cloud: Cloud, host: str | None) -> dict[str, str]:
+    """Return the bridge of each physical network that a host is configured with, by its agent or ovn-controller."""
+    agent = agent_on(cloud, "neutron-l2-agent", host)
+    switch = cloud.switch(host)
+    found: dict[str, str] = {}
+    if agent is not None:
+        found.update(agent.physical or {})
+    if switch is not None:
+        found.update(switch.mappings)
+    return found
+
+
+def wired(cloud: Cloud, host: str | None, physicals: Iterable[str]) -> Found:
+    """Return whether the bridge of each physical network has a device of the host, if those of others have one."""
+    given(cloud.switch(host))
+    others = [other for other in cloud.switches if other != host]
+    for physical in sorted(physicals):
+        is_usual = any(wires_to(cloud, other, physical) for other in others)
+        if is_usual and wires_to(cloud, host, physical) == []:
+            bridge = mappings_on(cloud, host)[physical]
+            return broken("no device of the host", subject=bridge)
+    return HOLDS
+
+
+def wires_to(
+    cloud: Cloud, host: str | None, physical: str
+) -> list[str] | None:
+    """Return the devices by which a host reaches a physical network; None if it has no bridge for that."""
+    switch = cloud.switch(host)
+    bridge = mappings_on(cloud, host).get(physical)
+    if switch is None or bridge is None or switch.bridge(bridge) is None:
+        return None
+    names = names_on(switch, bridge)
+    return [
+        interface.name
+        for interface in switch.interfaces
+        if interface.name in names and interface.kind not in (OWN, PATCH)
+    ]
+
+
+def carrying(cloud: Cloud) -> set[str]:
+    """Return the physical network that carries the port's network, as an administrator sees it."""
+    return {given(cloud.network_or_empty.physical)}
 
 
 def has_tunnels(switch: Switch, bridge: Bridge, cloud: Cloud) -> bool:
@@ -166,13 +206,25 @@ def link_of_taken_packets(code: str) -> LinkDefinition:
     )
 
 
-def link_of_open_ports(
-    code: str, host_of: Callable[[Cloud], str | None]
-) -> LinkDefinition:
-    return LinkDefinition(
-        code,
-        "ovsdb",
-        lambda cloud: open_ports(cloud, host_of(cloud)),
-        host_of,
-        COMMAND,
+def links_of_ports(
+    prefix: str,
+    host_of: Callable[[Cloud], str | None],
+    physicals_of: Callable[[Cloud], set[str]] = carrying,
+) -> tuple[LinkDefinition, ...]:
+    """Return the links by which a host's switch lets packets to and from the wire."""
+    return (
+        LinkDefinition(
+            f"{prefix}bridge_wired",
+            "ovsdb",
+            lambda cloud: wired(cloud, host_of(cloud), physicals_of(cloud)),
+            host_of,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            f"{prefix}ports_open",
+            "ovsdb",
+            lambda cloud: open_ports(cloud, host_of(cloud)),
+            host_of,
+            COMMAND,
+        ),
     )

@@ -289,6 +289,20 @@ LINKS = {
     ),
     **dict.fromkeys(
         (
+            "bridge_wired",
+            "dhcp_l2_bridge_wired",
+            "ovn_gateway_bridge_wired",
+            "router_l2_bridge_wired",
+            "path_bridge_wired",
+        ),
+        LinkText(
+            "the bridge of the physical network has a device of the host",
+            "the bridge {subject} has {found}, as it has on others, so that no packet leaves or comes",
+            "the bridge {subject} has {found}",
+        ),
+    ),
+    **dict.fromkeys(
+        (
             "ports_open",
             "dhcp_l2_ports_open",
             "ovn_gateway_ports_open",

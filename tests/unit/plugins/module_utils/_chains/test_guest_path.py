@@ -109,11 +109,32 @@ def test_a_port_that_drops_breaks_the_path_on_either_host(name: str) -> None:
     assert (link.code, link.owner, link.host, link.subject) == ("path_ports_open", "ovsdb", name, "eth1")
 
 
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_a_bridge_without_a_wire_breaks_the_path_on_either_host(name: str) -> None:
+    def unplugged(record: Json) -> None:
+        for bridge in host(record, name)["stores"]["switch"]["bridges"]:
+            bridge["interfaces"] = [one for one in bridge["interfaces"] if one != "eth1"]
+
+    link = broken_by(unplugged)
+    assert (link.code, link.owner, link.host) == ("path_bridge_wired", "ovsdb", name)
+
+
+def test_hosts_of_which_none_has_a_wire_are_not_unlike_each_other() -> None:
+    def unplugged(record: Json) -> None:
+        for one in filter(None, (one["stores"] for one in record["hosts"])):
+            switch = one.get("switch") or {"interfaces": []}
+            switch["interfaces"] = [link for link in switch["interfaces"] if link["name"] != "eth1"]
+
+    states = {link.code: link.state for link in chain_of(sent, unplugged).links}
+    assert states["path_bridge_wired"] is LinkState.HOLDS
+
+
 def test_flows_that_let_all_pass_hold() -> None:
     states = {link.code: link.state for link in chain_of(sent).links}
     assert states == {
         "path_logical": LinkState.NOT_APPLICABLE,
         "path_tunnel": LinkState.NOT_APPLICABLE,
+        "path_bridge_wired": LinkState.HOLDS,
         "path_ports_open": LinkState.HOLDS,
         "path_sent": LinkState.HOLDS,
         "path_received": LinkState.HOLDS,

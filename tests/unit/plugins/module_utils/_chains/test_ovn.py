@@ -162,6 +162,11 @@ def with_uplink_that_drops(record: Json) -> None:
     next(one for one in switch(record)["interfaces"] if one["name"] == "eth1")["drops"] = "incoming packets"
 
 
+def without_wire(record: Json) -> None:
+    for bridge in switch(record)["bridges"]:
+        bridge["interfaces"] = [name for name in bridge["interfaces"] if name != "eth1"]
+
+
 def without_tunnel(record: Json) -> None:
     tunnels = [one for one in switch(record)["interfaces"] if one.get("remote")]
     switch(record)["interfaces"].remove(tunnels[0])
@@ -230,6 +235,7 @@ BREAKS = {
     "ovn_southbound_active": (put(databases, southbound="backup"), "ovn-sb-db", "controller1"),
     "ovn_northbound_open": (without_socket("OVN's versions"), "ovn-nb-db", "controller1"),
     "ovn_southbound_open": (without_socket("OVN's chassis"), "ovn-sb-db", "controller1"),
+    "bridge_wired": (without_wire, "ovsdb", HERE),
     "ports_open": (with_uplink_that_drops, "ovsdb", HERE),
     "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
     "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),
