@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Annotated, Any, TypeVar, cast
 
 from .._model.codec import Key, from_json, hints_of, key_of
@@ -26,9 +27,7 @@ class Table:
 
 def columns_of(kind: type[Any]) -> str:
     """Return the columns of a kind of row, as an option of the programs."""
-    columns = [
-        key_of(name, hint) for name, hint in hints_of(cast(Any, kind)).items()
-    ]
+    columns = list(starmap(key_of, hints_of(cast(Any, kind)).items()))
     return f"--columns={','.join(columns)}"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from typing import Any
 
 from .._components.tables import (
@@ -179,7 +180,7 @@ def record_of(
 
 def hosts_of(hosts: Hosts) -> tuple[Host, ...]:
     """Return hosts as a record has them, with the addresses by which others know them."""
-    return tuple(host_of(name, read) for name, read in sorted(hosts.items()))
+    return tuple(starmap(host_of, sorted(hosts.items())))
 
 
 def host_of(name: str, read: Mapping[str, Any]) -> Host:

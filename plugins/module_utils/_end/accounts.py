@@ -10,6 +10,8 @@ cannot be known: such a run does not pass.
 
 from __future__ import annotations
 
+from itertools import starmap
+
 from .._model.stage import Leftover
 from .._model.words import StageStatus
 from .._record import ledger
@@ -120,7 +122,7 @@ def differences(run: Run) -> list[Leftover]:
                 f"the ledger alone knows it, so run.json has lost it; {state}",
             )
         )
-    return [leftover(entry, reason) for entry, reason in found]
+    return list(starmap(leftover, found))
 
 
 def leftover(entry: Entry, reason: str) -> Leftover:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, starmap
 
 from .._model.history import (
     SCHEMA,
@@ -174,7 +174,7 @@ def hosts_in(runs: Runs) -> list[HostRuns]:
     for run in runs:
         if run.facts.get("host"):
             by_host.setdefault(run.facts["host"], []).append(run)
-    return [host_runs(host, there) for host, there in sorted(by_host.items())]
+    return list(starmap(host_runs, sorted(by_host.items())))
 
 
 def host_runs(host: str, runs: Runs) -> HostRuns:

@@ -12,7 +12,7 @@ from .._components.tables import depends_on, is_beside_instance
 from .._model.finding import Suspect
 from .._model.how import How
 from .._model.symptom import Code, Kind, Symptom
-from .weights import Weights
+from .weights import Parts, Weights
 from .world import LOGGED, REJECTIONS, Node, World, is_cut
 
 # Kinds that a component shows, and that may come from another one which it depends on. A service that was stopped or
@@ -181,11 +181,7 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
         if symptom.answered and symptom.how in ANSWERED
         else symptom.how
     )
-    parts = (
-        world.rejected_by(symptom)
-        if how in REJECTIONS
-        else world.weights.parts[how]
-    )
+    parts = parts_of(symptom, how, world)
     for asker in world.askers_of(symptom):
         given.give_node(asker, parts.own)
     restart = world.restart_behind(symptom)
@@ -200,6 +196,15 @@ def share_failure(symptom: Symptom, world: World, given: Shares) -> None:
     connection = world.connection_of(symptom)
     if connection in world.connections and symptom.how != How.ERROR:
         given.give_node(connection, 1.0)
+
+
+def parts_of(symptom: Symptom, how: How | None, world: World) -> Parts:
+    """Return how much of a failure at a peer the peer explains, and how much who asked it."""
+    if how in REJECTIONS:
+        return world.rejected_by(symptom)
+    if world.is_contradicted(symptom):
+        return world.weights.contradicted
+    return world.weights.parts[how]
 
 
 def share_restart(symptom: Symptom, _world: World, given: Shares) -> None:

@@ -23,6 +23,7 @@ from .._components.tables import (
 )
 from .._model.chain import LinkState
 from .._model.finding import Suspect
+from .._model.host import OPEN
 from .._model.how import How
 from .._model.symptom import Code, Kind, Symptom
 from .._record.sole import sole
@@ -36,6 +37,8 @@ FORBIDDEN = re.compile(
 )
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
+# How a connection fails that was not made
+NOT_CONNECTED = (How.REFUSED, How.UNREACHABLE)
 # How a component and its peer do not accept each other
 REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
@@ -68,6 +71,7 @@ class World:
         self.host = case.instance_host
         self.may_move = case.may_move
         self.places = places_of(case)
+        self.reached = reached(case)
         self.not_here = missing_with(case.back_end)
         self.running_for = running_for(symptoms)
         self.rejected = rejected(symptoms)
@@ -217,6 +221,16 @@ class World:
             self.weights.rejected_all
             if len(callers) > 1
             else self.weights.rejected_alone
+        )
+
+    def is_contradicted(self, symptom: Symptom) -> bool:
+        """Return whether a host reaches a peer to which a component there could not connect."""
+        way = (symptom.host, symptom.peer)
+        is_elsewhere = symptom.peer in self.failing | self.unwell
+        return (
+            symptom.how in NOT_CONNECTED
+            and way in self.reached
+            and not is_elsewhere
         )
 
     def is_peer_changed(self, symptom: Symptom) -> bool:
@@ -432,6 +446,16 @@ def is_of_other_host(symptom: Symptom) -> bool:
     if symptom.peer_host in (None, symptom.host):
         return False
     return all(map(is_beside_instance, (symptom.component, symptom.peer)))
+
+
+def reached(case: Case) -> set[tuple[str | None, str | None]]:
+    """Return the hosts with each component that answers them at all of its addresses."""
+    answers: dict[tuple[str | None, str | None], set[str]] = {}
+    for host in case.record.hosts:
+        for entry in host.examined.reach:
+            way = (host.host, entry.component)
+            answers.setdefault(way, set()).add(entry.how)
+    return {way for way, found in answers.items() if found == {OPEN}}
 
 
 def places_of(case: Case) -> dict[str, set[str]]:

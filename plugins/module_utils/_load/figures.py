@@ -9,7 +9,7 @@ import dataclasses
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, starmap
 
 from .._model.load import (
     Bottleneck,
@@ -81,7 +81,7 @@ def in_levels(outcomes: Iterable[Outcome]) -> list[Level]:
     for outcome in sorted(outcomes, key=lambda each: each.run.parallel):
         if outcome.run.started is not None:
             levels.setdefault(outcome.run.parallel, []).append(outcome)
-    return [Level(parallel, found) for parallel, found in levels.items()]
+    return list(starmap(Level, levels.items()))
 
 
 def level_of(level: Level) -> LoadLevel:

@@ -189,3 +189,13 @@ def test_a_setting_about_a_peer_accuses_who_has_it_and_not_the_peer(option, name
     hosts = [controller, host("compute1", COMPUTE, "10.0.0.11", differences=different), *others]
     lines = traceback(f"{CONNECT}.ConnectFailure: {NOT_REACHED}: [Errno 111] ECONNREFUSED", "keystoneauth1/session")
     assert [component for component, _host in first_suspects(hosts, compute1__nova_compute=lines)] == [named]
+
+
+@pytest.mark.parametrize(("how", "is_first"), [("open", False), ("refused", True)])
+def test_a_peer_that_takes_another_connection_from_the_same_host_is_not_the_first_suspect(how, is_first):
+    probe = {"component": "neutron-server", "address": "10.0.0.10", "port": 9696, "how": how}
+    controller, _compute, *others = HOSTS
+    hosts = [controller, host("compute1", COMPUTE, "10.0.0.11", reach=[probe]), *others]
+    lines = traceback(f"{CONNECT}.ConnectFailure: {NOT_REACHED}: [Errno 111] ECONNREFUSED", "keystoneauth1/session")
+    found = {component for component, _host in first_suspects(hosts, compute1__nova_compute=lines)}
+    assert ("nova-compute" not in found) is is_first
