@@ -118,8 +118,8 @@ def check_of(source: str, line: Line) -> PathCheck:
         guest.as_words(line.get(field)) or "" for field in FIELDS
     ]
     target = other(source) if wanted else None
-    resolvers = in_words(resolvers)
-    if not resolvers:
+    addresses = tuple(resolvers.split())
+    if not addresses:
         return inapplicable(source, target, "DHCP gave the guest no resolver")
     if not asker:
         return inapplicable(
@@ -128,11 +128,17 @@ def check_of(source: str, line: Line) -> PathCheck:
     holds = bool(found) and wanted in ("", found)
     text = f"{name} resolves to {found} by {in_words(by)}"
     if not found:
-        text = f"{name} does not resolve by {resolvers}"
+        text = f"{name} does not resolve by {in_words(resolvers)}"
     elif not holds:
         text = f"{text}, and not to {wanted}"
     return PathCheck(
-        CHECK, source, target, passed(holds), text, seconds_between(line)
+        CHECK,
+        source,
+        target,
+        passed(holds),
+        text,
+        seconds_between(line),
+        resolvers=addresses,
     )
 
 

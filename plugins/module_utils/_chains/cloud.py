@@ -210,11 +210,7 @@ class Cloud:
 
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""
-        return [
-            port
-            for port in self.network_or_empty.serving
-            if port.owner == owner
-        ]
+        return self.network_or_empty.served_by(owner)
 
     @property
     def wants_dhcp(self) -> bool:

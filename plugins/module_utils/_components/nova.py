@@ -74,6 +74,8 @@ PROJECTS = (
                 moves_with=(
                     r"Live Migration failure: (?!.*libvirt-sock).*(?:unable to connect|failed to connect"
                     r"|authentication failed|unexpectedly (?:closed|failed)|recv data|TLS handshake|certificate)",
+                    # libvirt asks a site's own script where the server is to go.
+                    r"Live Migration failure: .*hooks/qemu ",
                 ),
                 repeats=("Migration operation has aborted$",),
                 starts=("qemu-img",),

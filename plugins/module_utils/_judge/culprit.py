@@ -31,6 +31,7 @@ from .case import Case
 from .own_errors import (
     advice_for_own_error,
     asked_last,
+    is_loss,
     is_own_error,
     is_refusal,
     may_be_of_cloud,
@@ -68,7 +69,7 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
             quoted=next(quoting, None),
             advice=advice,
         )
-    if is_own_error(stage):
+    if is_own_error(stage) and not is_loss(case):
         return by_own_error(case)
     if logs.is_out_of_room(case):
         return None

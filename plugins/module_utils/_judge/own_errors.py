@@ -78,6 +78,11 @@ def asked_last(stage: Stage) -> str | None:
     return asked[-1] if asked else None
 
 
+def is_loss(case: Case) -> bool:
+    """Return whether the cloud does not have any more what it has made for the run."""
+    return case.stage.error_kind == "not_found" and is_about_own(case)
+
+
 def is_about_own(case: Case) -> bool:
     """Return whether the error of the stage names something that the run has created."""
     message = case.stage.error_message

@@ -311,6 +311,7 @@ class PathCheck:
 
     source, target: the guests, first or second; no target for what is outside the run. The source of a login is the
     client. value: what was measured, such as the largest packet, in bytes. expected: what it should be.
+    resolvers: those that DHCP gave the guest.
     """
 
     check: str
@@ -321,6 +322,7 @@ class PathCheck:
     seconds: Optional[Seconds] = omitted()
     value: Optional[float] = omitted()
     expected: Optional[float] = omitted()
+    resolvers: tuple[str, ...] = omitted(())
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Subnet:
-    """A subnet. routes: each as destination,next hop."""
+    """A subnet. routes: each as destination,next hop. resolvers: those that its user wants guests to have."""
 
     id: str
     version: int
@@ -100,6 +100,7 @@ class Subnet:
     gateway: Optional[str]
     dhcp: bool
     routes: tuple[str, ...]
+    resolvers: tuple[str, ...] = omitted(())
 
 
 @dataclass(frozen=True)
@@ -158,13 +159,13 @@ class Network:
         versions = {subnet.version for subnet in self.subnets}
         return self.leases_ipv4 or (6 in versions and bool(self.routers))
 
+    def served_by(self, owner: str) -> list[ServingPort]:
+        """Return the ports by which a service is on the network."""
+        return [port for port in self.serving if port.owner == owner]
+
     def macs_serving(self, owner: str) -> list[str]:
-        """Return the MAC addresses of the ports by which a service is on the network."""
-        return [
-            port.mac
-            for port in self.serving
-            if port.owner == owner and port.mac
-        ]
+        """Return the MAC addresses of those ports."""
+        return [port.mac for port in self.served_by(owner) if port.mac]
 
 
 @dataclass(frozen=True)

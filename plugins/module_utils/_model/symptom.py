@@ -87,6 +87,7 @@ class Code(Word):
     PATH_LOST_OVER_IPV6 = "path_lost_over_ipv6"
     GUEST_WITHOUT_IPV6 = "guest_without_ipv6"
     GUEST_NAME_UNRESOLVED = "guest_name_unresolved"
+    FOREIGN_RESOLVER = "foreign_resolver"
     SERVICE_NOT_REPORTING = "service_not_reporting"
     SERVICE_AHEAD = "service_ahead"
     SERVICE_DISABLED = "service_disabled"
@@ -150,6 +151,7 @@ KINDS = {
     Code.PATH_LOST_OVER_IPV6: Kind.FAILED_AT,
     Code.GUEST_WITHOUT_IPV6: Kind.FAILED_AT,
     Code.GUEST_NAME_UNRESOLVED: Kind.FAILED_AT,
+    Code.FOREIGN_RESOLVER: Kind.REPORT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
     Code.SERVICE_AHEAD: Kind.REPORT,
     Code.SERVICE_DISABLED: Kind.DISABLED,

@@ -126,6 +126,7 @@ class SubnetAnswer:
     gateway: Annotated[Optional[str], Key("gateway_ip")]
     dhcp: Annotated[bool, Key("enable_dhcp")]
     routes: Annotated[tuple[RouteAnswer, ...], Key("host_routes")]
+    resolvers: Annotated[tuple[str, ...], Key("dns_nameservers")] = ()
 
 
 @dataclass(frozen=True)

@@ -339,6 +339,7 @@ def describe_subnet(subnet: SubnetAnswer) -> Subnet:
         routes=tuple(
             f"{route.destination},{route.nexthop}" for route in subnet.routes
         ),
+        resolvers=subnet.resolvers,
     )
 
 

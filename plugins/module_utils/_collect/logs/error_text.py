@@ -70,8 +70,8 @@ HOW = {
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:00|06|09|12|22)"),
-        r"\bBadRequest\b",
+        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:00|06|12|22)"),
+        r"\bBadRequest\b", "ConflictNovaUsingAttachment",
         # What a web service answers that has nothing at a path; else it names what it does not find.
         r"Not ?Found\W.{0,40}The (?:resource could not be found|requested URL was not found)",
         r"NotFound: Not Found \(HTTP 404\)",
@@ -81,7 +81,7 @@ HOW = {
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
         status("404"), "unknown (?:database|column)", "unable to find",
     ],
-    How.CONFLICT: ["already exists", r"\bEEXIST\b"],
+    How.CONFLICT: ["already exists", r"\bEEXIST\b", status("409")],
     How.ERROR: [
         "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
     ],

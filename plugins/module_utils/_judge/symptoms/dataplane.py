@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from ..._model.codec import from_json
 from ..._model.details import FIRST, DataplaneDetails, PathCheck
 from ..._model.how import How
+from ..._model.instance import DHCP_PORT
 from ..._model.symptom import Code, Symptom
 from ..._model.words import CheckStatus, StageName
 from ..case import Case
@@ -21,6 +23,8 @@ INSTANCE, NETWORK = "vm-instance", "data network"
 FIREWALLS = ("neutron-l2-agent", "ovn-controller")
 # What answers the questions of guests for names of their network
 RESOLVERS = ("dnsmasq", "ovn-controller", "data network")
+# What gives guests their resolver, where agents do
+SERVER = "dnsmasq"
 # What tells guests of the addresses for IPv6: the router, and with DHCPv6 the same as for IPv4
 ADVERTISERS = ("neutron-l3-agent", "ovn-controller", "data network")
 
@@ -122,9 +126,32 @@ def unresolved(case: Case, check: PathCheck) -> list[Symptom]:
     """Return the symptoms of the other guest's name; another name may be answered by anybody."""
     if check.target is None:
         return []
-    return unanswered(
+    return foreign_resolvers(case, check) or unanswered(
         Code.GUEST_NAME_UNRESOLVED, host_of(case, check.source), RESOLVERS
     )
+
+
+def foreign_resolvers(case: Case, check: PathCheck) -> list[Symptom]:
+    """Return that dnsmasq gives guests another resolver than itself and those of the subnet: it knows no guest."""
+    symptoms: list[Symptom] = []
+    for network in case.record.networks[:1]:
+        servers = network.served_by(DHCP_PORT)
+        own = chain.from_iterable(server.addresses for server in servers)
+        asked = chain.from_iterable(net.resolvers for net in network.subnets)
+        given = set(check.resolvers)
+        foreign = given.difference(asked)
+        if servers and given.isdisjoint(own):
+            symptoms += [
+                Symptom(
+                    Code.FOREIGN_RESOLVER,
+                    SERVER,
+                    host=servers[0].host,
+                    own=True,
+                    reported=(address,),
+                )
+                for address in sorted(foreign)
+            ]
+    return symptoms
 
 
 def without_ipv6(case: Case, check: PathCheck) -> list[Symptom]:

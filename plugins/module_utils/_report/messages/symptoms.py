@@ -406,6 +406,11 @@ def guest_name_unresolved(_symptom: Symptom) -> Forms:
     return f"{short} by the resolver that DHCP gave", short
 
 
+def foreign_resolver(symptom: Symptom) -> Forms:
+    short = f"gives guests the resolver {symptom.reported[0]}"
+    return f"{short}, which is neither its own nor the subnet's", short
+
+
 def service_not_reporting(symptom: Symptom) -> Forms:
     text = "not reporting to the cloud"
     return (
@@ -542,6 +547,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.PATH_LOST_OVER_IPV6: path_lost_over_ipv6,
     Code.GUEST_WITHOUT_IPV6: guest_without_ipv6,
     Code.GUEST_NAME_UNRESOLVED: guest_name_unresolved,
+    Code.FOREIGN_RESOLVER: foreign_resolver,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
     Code.SERVICE_AHEAD: service_ahead,
     Code.SERVICE_DISABLED: service_disabled,

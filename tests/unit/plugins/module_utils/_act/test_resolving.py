@@ -94,7 +94,7 @@ def test_another_address_than_that_of_the_guest_fails(shell):
 
 def test_the_name_of_the_user_may_lead_anywhere(shell):
     check = shell(["192.0.2.2"], Name("example.org"), nslookup=f'printf "{BIND}"')
-    assert (check.status.value, check.target) == ("ok", None)
+    assert (check.status.value, check.target, check.resolvers) == ("ok", None, ("192.0.2.2",))
 
 
 def test_getent_is_asked_where_there_is_no_nslookup(shell):

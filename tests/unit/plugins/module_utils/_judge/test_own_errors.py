@@ -172,3 +172,16 @@ def test_an_api_that_logs_an_error_for_what_it_refuses_is_named(more, named):
     exception = "cinder.exception.VolumeTypeNotFoundByName"
     error_of_api = logged("cinder-api", host="ctl", exception=exception, raised_in="cinder.volume.volume_types", **more)
     assert as_json.verdict_on(with_host("cinder-api", record, errors=[error_of_api]))["component"] == named
+
+
+@pytest.mark.parametrize(("made", "named"), [(True, "glance-api"), (False, None)])
+def test_what_the_cloud_has_lost_is_no_wrong_question(made, named):
+    image = as_json.plain(Resource("image", "1234-i", "run-image", created=made))
+    asked = call("image", "GET", "/v2/images/1234-i", 404)
+    wrong = error("not_found", message="No image found with ID 1234-i")
+    stages = [as_json.stage("image", "failed", error=wrong, calls=[asked], resources=[image])]
+    record = {**as_json.new_record("run", "cloud"), "stages": stages}
+    refused = logged("glance-api", host="ctl", exception="glance.common.exception.ImageSizeLimitExceeded")
+    usual = logged("glance-api", host="ctl", severity="warning", exception="glance.common.exception.NotFound")
+    errors = [refused if made else usual]
+    assert as_json.verdict_on(with_host("glance-api", record, errors=errors))["component"] == named

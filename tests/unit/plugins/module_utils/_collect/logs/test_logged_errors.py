@@ -417,6 +417,11 @@ def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
         ("unable to connect to server at 'compute2:16509': Connection refused", True),
         ("operation failed: migration job: unexpectedly failed", True),
         ("authentication failed: authentication failed", True),
+        (
+            "Hook script execution failed: internal error: Child process (LC_ALL=C /etc/libvirt/hooks/qemu i-3 migrate "
+            "begin -) unexpected exit status 1",
+            True,
+        ),
         ("Failed to connect socket to '/var/run/libvirt/libvirt-sock': Connection refused", False),
         ("Requested operation is not valid: domain is not running", False),
         ("internal error: State blocked by non-migratable device '0000:00:03.0/qxl'", False),

@@ -63,6 +63,32 @@ def test_a_name_that_is_not_resolved_is_of_what_answers_on_the_network():
     assert {one.host for one in symptoms} == {"h2"}
 
 
+OWN, OF_SUBNET, FOREIGN = "10.0.0.2", "10.0.0.53", "192.0.2.53"
+SERVING = {"id": "p", "owner": "network:dhcp", "host": "n1", "addresses": [OWN]}
+SUBNET = {"id": "s", "version": 4, "cidr": "10.0.0.0/24", "gateway": None, "dhcp": True, "routes": []}
+
+
+@pytest.mark.parametrize(
+    ("given", "serving", "foreign"),
+    [
+        ([FOREIGN], [SERVING], [FOREIGN]),
+        ([OF_SUBNET], [SERVING], []),
+        ([OWN, FOREIGN], [SERVING], []),
+        # OVN answers whoever is asked.
+        ([FOREIGN], [{**SERVING, "owner": "network:distributed"}], []),
+    ],
+    ids=["foreign", "of the subnet", "its own as well", "without a DHCP agent"],
+)
+def test_a_resolver_that_neither_dnsmasq_nor_the_subnet_has_is_given_wrongly(given, serving, foreign):
+    found = check("name", source="second", resolvers=given)
+    network = as_json.network(id="n", serving=serving, subnets=[{**SUBNET, "resolvers": [OF_SUBNET]}])
+    there = case(found)
+    record = as_json.typed({**as_json.plain(there.record), "instance": as_json.instance(networks=[network])})
+    symptoms = dataplane.paths(Case(record, there.stage, WEIGHTS))
+    wrong = [(*one.place, *one.reported) for one in symptoms if one.code is Code.FOREIGN_RESOLVER]
+    assert wrong == [("dnsmasq", "n1", address) for address in foreign]
+
+
 def test_a_name_from_elsewhere_accuses_nobody():
     assert dataplane.paths(case({**check("name"), "target": None})) == []
 
