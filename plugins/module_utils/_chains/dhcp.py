@@ -28,6 +28,7 @@ from .definitions import (
 )
 from .ovn_port import FLOWS
 from .ovs_port import DEAD_VLAN, agent_links
+from .ovs_router import is_open
 from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
@@ -175,6 +176,12 @@ def leased(cloud: Cloud) -> Found:
     return broken(subject=ends(cloud))
 
 
+def unobstructed(cloud: Cloud) -> Found:
+    """Check whether nothing in the network's namespace keeps packets from dnsmasq."""
+    network = cloud.network_or_empty.id
+    return is_open(cloud, dhcp_host(cloud), f"qdhcp-{network}")
+
+
 def carrying_host(cloud: Cloud) -> str | None:
     """Return the host inside which packets between the guest and dnsmasq stay; None if they go from one to another."""
     return cloud.host if cloud.host == dhcp_host(cloud) else None
@@ -215,6 +222,13 @@ CHAIN = ChainDefinition(
             process,
             dhcp_host,
             "pgrep --full --list-full dnsmasq.*{network}",
+        ),
+        LinkDefinition(
+            "dhcp_unobstructed",
+            AGENT,
+            unobstructed,
+            dhcp_host,
+            "ip netns exec qdhcp-{network} iptables-save",
         ),
         LinkDefinition(
             "dhcp_reservation",

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 from .._model.facts import Router
@@ -13,6 +14,7 @@ from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import (
+    HOLDS,
     ChainDefinition,
     Found,
     LinkDefinition,
@@ -127,6 +129,19 @@ def translated(cloud: Cloud) -> Found:
     return holds_if(set(wanted) <= has, listed(sorted(has)), ", ".join(wanted))
 
 
+def unobstructed(cloud: Cloud) -> Found:
+    """Check whether nothing in the router's namespace keeps packets from it but what the agent has put there."""
+    return is_open(cloud, router_host(cloud), f"qrouter-{cloud.router_id}")
+
+
+def is_open(cloud: Cloud, host: str | None, namespace: str) -> Found:
+    """Return what is in the way in a namespace on a host, if anything is."""
+    for obstacle in given(cloud.stores_of(host).obstacles):
+        if obstacle.namespace == namespace:
+            return replace(broken(obstacle.text), command=obstacle.command)
+    return HOLDS
+
+
 def has_router(cloud: Cloud) -> bool:
     """Return whether one agent serves the router of the instance's network; a distributed one is on many hosts."""
     if cloud.back_end != "agents" or cloud.network_or_empty.on_computes:
@@ -135,6 +150,13 @@ def has_router(cloud: Cloud) -> bool:
 
 
 NAMESPACE = "ip netns exec qrouter-{router}"
+UNOBSTRUCTED = LinkDefinition(
+    "router_unobstructed",
+    AGENT,
+    unobstructed,
+    router_host,
+    f"{NAMESPACE} iptables-save",
+)
 CHAIN = ChainDefinition(
     name="ovs_router",
     stages=(StageName.METADATA,),
@@ -158,6 +180,7 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "router_namespace", AGENT, namespace, router_host, "ip netns list"
         ),
+        UNOBSTRUCTED,
         LinkDefinition(
             "router_gateway",
             AGENT,

@@ -236,6 +236,15 @@ class OvnDatabases:
 
 
 @dataclass(frozen=True)
+class Obstacle:
+    """What lets packets go no further in a network namespace. command: what shows it."""
+
+    namespace: str
+    text: str
+    command: str
+
+
+@dataclass(frozen=True)
 class DiskUse:
     """What QEMU has counted for a disk of a domain: its requests that were answered, and the seconds of all of them."""
 
@@ -249,7 +258,8 @@ class Stores:
     """The stores of a host. controller: whether ovn-controller is connected to the southbound database.
 
     listening: the TCP ports that something listens on. advertised: the routers that a radvd advertises over IPv6.
-    disks: those of the instance's domain, if it is there.
+    disks: those of the instance's domain, if it is there. obstacles: those in the namespaces of its networks and of
+    their routers, if one is there.
     """
 
     switch: Optional[Switch] = omitted()
@@ -260,3 +270,4 @@ class Stores:
     traces: Optional[tuple[Trace, ...]] = omitted()
     advertised: Optional[tuple[str, ...]] = omitted()
     disks: Optional[tuple[DiskUse, ...]] = omitted()
+    obstacles: Optional[tuple[Obstacle, ...]] = omitted()

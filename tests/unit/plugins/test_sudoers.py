@@ -18,7 +18,7 @@ import as_json
 import pytest
 import sudo_rules
 from ansible_collections.stackproof.provision.plugins.module_utils._collect import commands
-from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores, switch
+from ansible_collections.stackproof.provision.plugins.module_utils._collect.chains import all_stores, obstacles, switch
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.examination import examine, peer_probes
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import all_facts, router
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.logs import last_words, reader
@@ -163,9 +163,12 @@ def read_lost_ipv6(instance_in_ovn):
 
 
 def read_router(_name, host):
-    """A router with a floating IP: the recorded instance has none."""
+    """A router with a floating IP, and what is in its way: the recorded instance has none."""
     names = host.ask(None, "ls", "/run/netns", root=False).split()
-    router.read(host, [name.removeprefix("qrouter-") for name in names if name.startswith("qrouter-")])
+    routers = [name.removeprefix("qrouter-") for name in names if name.startswith("qrouter-")]
+    router.read(host, routers)
+    networks = [as_json.network(id=name.removeprefix("qdhcp-"), routers=routers) for name in names if "qdhcp" in name]
+    obstacles.read(host, from_json(DescribedInstance, as_json.instance(networks=networks)))
 
 
 def read_sessions(_name, host):
@@ -179,7 +182,9 @@ def asked(asked_of, read_facts, look_again, read_stores, read_lost_ipv6, log_com
     commands = [("logs", words) for words in log_commands]
     for name, (_parts, (part,)) in HOSTS.items():
         commands += [(part, words) for words in asked_of(name, read_facts)]
-    commands += [("network", words) for words in asked_of("network1-router", read_router)]
+    filtered = (RECORDED / "commands/iptables-save.txt").read_text()
+    in_namespaces = {"iptables-save": filtered, "ip6tables-save": filtered, "ip_forward": "1\n"}
+    commands += [("network", words) for words in asked_of("network1-router", read_router, in_namespaces)]
     for name in EXAMINED:
         commands += [("examination", words) for words in asked_of(name, look_again)]
     for name, (part, _services) in STORES.items():

@@ -6,16 +6,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 from ..._model.instance import DescribedInstance
-from ..._model.stores import Stores
+from ..._model.stores import Obstacle, Stores
 from ..commands import Host
-from . import advertising, disks, links, ovn_databases, switch, traces
+from . import (
+    advertising,
+    disks,
+    links,
+    obstacles,
+    ovn_databases,
+    switch,
+    traces,
+)
+
+# The agents that make namespaces for networks
+AGENTS = frozenset(("neutron-l3-agent", "neutron-dhcp-agent"))
 
 
 def read(
-    host: Host, components: Container[str], instance: DescribedInstance | None
+    host: Host, components: Collection[str], instance: DescribedInstance | None
 ) -> Stores:
     """Return what the stores on a host hold. components: those on it."""
     has_databases = "ovn-nb-db" in components or "ovn-sb-db" in components
@@ -36,6 +47,7 @@ def read(
         advertised=host.attempt("the advertised routers", advertising.read)
         if "neutron-l3-agent" in components
         else None,
+        obstacles=in_namespaces(host, components, instance),
         ovn=ovn_databases.read(host, instance) if has_databases else None,
         listening=host.attempt(
             "the ports that are listened on", links.listening
@@ -46,6 +58,17 @@ def read(
         if "libvirt" in components and instance
         else None,
     )
+
+
+def in_namespaces(
+    host: Host,
+    components: Collection[str],
+    instance: DescribedInstance | None,
+) -> tuple[Obstacle, ...] | None:
+    """Return what is in the way in the namespaces that agents have made for the instance's networks."""
+    if instance is None or AGENTS.isdisjoint(components):
+        return None
+    return obstacles.read(host, instance)
 
 
 def controller(host: Host) -> str:

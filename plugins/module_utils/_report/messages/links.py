@@ -252,6 +252,14 @@ LINKS = {
         "OVN translates the floating IP",
         "OVN has no rule for the floating IP {found}",
     ),
+    **dict.fromkeys(
+        ("router_unobstructed", "dhcp_unobstructed", "path_unobstructed"),
+        LinkText(
+            "nothing in its namespace keeps packets from it",
+            "its namespace has what no agent of Neutron puts there: {found}",
+            "its namespace lets packets go no further: {found}",
+        ),
+    ),
     "router_advertised": LinkText(
         "a radvd advertises the router over IPv6",
         "no radvd runs for the router, so guests get no IPv6 address",

@@ -69,6 +69,7 @@ def served(replay: Any) -> Change:
     def serve(record: Json) -> None:
         network_host(record)["facts"]["routers"] = {ROUTER: to_json(found)}
         record["instance"]["ports"][0]["floating_ips"] = [found.inbound[0].address]
+        network_host(record)["stores"]["obstacles"] = []
         traces = instance_host(record)["stores"]["traces"]
         traces.append({**traces[0], "packet": "ping"})
 
@@ -90,6 +91,28 @@ def down(record: Json) -> None:
 
 def without_rule(record: Json) -> None:
     recorded_router(record)["inbound"] = []
+
+
+FOREIGN = "-A FORWARD -p tcp -m tcp --dport 22 -j DROP"
+
+
+def obstructed(kind: str, identity: str) -> Change:
+    """Have a foreign rule in the namespace of a router or of a network."""
+    space = f"{kind}-{identity}"
+    command = f"ip netns exec {space} iptables-save"
+    obstacle = {"namespace": space, "text": FOREIGN, "command": command}
+    return lambda record: network_host(record)["stores"].update(obstacles=[obstacle])
+
+
+def test_a_foreign_rule_in_the_namespace_of_a_network_keeps_dnsmasq_from_its_guests() -> None:
+    def leased(record: Json) -> None:
+        next(one for one in record["agents"] if one["component"] == "neutron-dhcp-agent")["state"] = "up"
+
+    links_by_code = {link.code: link for link in chains_of(leased, obstructed("qdhcp", NETWORK["id"]))["dhcp"].links}
+    link = links_by_code["dhcp_unobstructed"]
+    assert (link.state, link.owner, link.host, link.found) == (LinkState.BROKEN, "neutron-dhcp-agent", HERE, FOREIGN)
+    of_another = {one.code: one for one in chains_of(obstructed("qdhcp", "1d"))["dhcp"].links}
+    assert of_another["dhcp_unobstructed"].state is LinkState.HOLDS
 
 
 def test_an_agent_that_cannot_log_in_at_the_queue_breaks_the_chain_before_that_of_metadata() -> None:
@@ -123,6 +146,7 @@ def test_the_chain_of_a_router_with_its_floating_ip_holds(served: Change) -> Non
     [
         ([reporting], "router_bound"),
         ([reporting, bound], "router_namespace"),
+        ([reporting, bound, "served", obstructed("qrouter", ROUTER)], "router_unobstructed"),
         ([reporting, bound, "served", without_address], "router_gateway"),
         ([reporting, bound, "served", down], "router_gateway"),
         ([reporting, bound, "served", without_rule], "router_translated"),
