@@ -19,7 +19,6 @@ from .definitions import (
     Found,
     LinkDefinition,
     Undecided,
-    applies_if,
     given,
     here,
     holds_if,
@@ -29,7 +28,6 @@ from .definitions import (
 )
 from .ovn_chassis import chassis_links, controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS
-from .ovs_router import UNOBSTRUCTED, has_router, unobstructed
 from .ports import COMMAND, carrier, carrying, open_ports, wired
 
 
@@ -151,14 +149,6 @@ def first_broken(found: Iterable[Found | None]) -> Found:
     return given(known[0] if known else None)
 
 
-def let_through(cloud: Cloud) -> Found:
-    """Check whether the router between both guests lets packets through, if there is one."""
-    applies_if(any(path.is_routed for path in cloud.paths))
-    applies_if(has_router(cloud))
-    return unobstructed(cloud)
-
-
-ROUTED = replace(UNOBSTRUCTED, code="path_unobstructed", check=let_through)
 HOSTS = ChainDefinition(
     name="guest_hosts",
     stages=(StageName.DATAPLANE, StageName.JOURNEY),
@@ -194,7 +184,6 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND
         ),
-        ROUTED,
         LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
         LinkDefinition(
             "path_received", "neutron-l2-agent", received, nowhere, FLOWS

@@ -19,7 +19,7 @@ from .definitions import (
 )
 from .ovn_chassis import controller
 from .ovn_port import NBCTL
-from .ovs_router import AGENT, UNOBSTRUCTED, has_router, router_host
+from .ovs_router import AGENT, has_router, router_host
 
 
 def has_ipv6(cloud: Cloud) -> bool:
@@ -53,7 +53,6 @@ CHAIN = ChainDefinition(
     stages=(StageName.DATAPLANE,),
     applies=has_ipv6,
     links=(
-        UNOBSTRUCTED,
         LinkDefinition(
             "router_advertised",
             AGENT,

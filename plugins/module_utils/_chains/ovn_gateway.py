@@ -147,7 +147,7 @@ def sends_ping(cloud: Cloud) -> Found:
 
 CHAIN = ChainDefinition(
     name="ovn_gateway",
-    stages=(StageName.BOOT, StageName.METADATA),
+    stages=(StageName.BOOT, StageName.METADATA, StageName.DATAPLANE),
     applies=lambda cloud: (
         cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers)
     ),

@@ -150,16 +150,9 @@ def has_router(cloud: Cloud) -> bool:
 
 
 NAMESPACE = "ip netns exec qrouter-{router}"
-UNOBSTRUCTED = LinkDefinition(
-    "router_unobstructed",
-    AGENT,
-    unobstructed,
-    router_host,
-    f"{NAMESPACE} iptables-save",
-)
 CHAIN = ChainDefinition(
     name="ovs_router",
-    stages=(StageName.METADATA,),
+    stages=(StageName.METADATA, StageName.DATAPLANE),
     applies=has_router,
     links=(
         LinkDefinition(
@@ -180,7 +173,13 @@ CHAIN = ChainDefinition(
         LinkDefinition(
             "router_namespace", AGENT, namespace, router_host, "ip netns list"
         ),
-        UNOBSTRUCTED,
+        LinkDefinition(
+            "router_unobstructed",
+            AGENT,
+            unobstructed,
+            router_host,
+            f"{NAMESPACE} iptables-save",
+        ),
         LinkDefinition(
             "router_gateway",
             AGENT,

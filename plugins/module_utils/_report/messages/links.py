@@ -253,7 +253,7 @@ LINKS = {
         "OVN has no rule for the floating IP {found}",
     ),
     **dict.fromkeys(
-        ("router_unobstructed", "dhcp_unobstructed", "path_unobstructed"),
+        ("router_unobstructed", "dhcp_unobstructed"),
         LinkText(
             "nothing in its namespace keeps packets from it",
             "its namespace has what no agent of Neutron puts there: {found}",

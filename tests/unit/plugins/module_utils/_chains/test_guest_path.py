@@ -136,7 +136,6 @@ def test_flows_that_let_all_pass_hold() -> None:
         "path_tunnel": LinkState.NOT_APPLICABLE,
         "path_bridge_wired": LinkState.HOLDS,
         "path_ports_open": LinkState.HOLDS,
-        "path_unobstructed": LinkState.NOT_APPLICABLE,
         "path_sent": LinkState.HOLDS,
         "path_received": LinkState.HOLDS,
     }
