@@ -55,6 +55,8 @@ from .ports import (
 )
 
 ACTIVE = "active"
+# What becomes of a packet that OVN answers itself
+ANSWERED = "answered"
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # How the clients of OVN's databases end without one
@@ -386,6 +388,13 @@ def installed(cloud: Cloud) -> Found:
     return holds_if(given(cloud.interface(cloud.host)).by_ovn)
 
 
+def dhcp_answered(cloud: Cloud) -> Found:
+    """Check whether the host's flows answer a request for a lease that OVN's logical flows answer."""
+    applies_if(given(cloud.logical_trace("dhcp")).outcome == ANSWERED)
+    outcome = given(cloud.trace("dhcp")).outcome
+    return holds_if(outcome == ANSWERED, outcome)
+
+
 def up(cloud: Cloud) -> Found:
     applies_if(given(cloud.interface(cloud.host)).by_ovn)
     return holds_if(given(cloud.logical_port).up)
@@ -613,6 +622,13 @@ CHAIN = ChainDefinition(
             "ovn_dhcp_flow",
             "ovn-controller",
             lambda cloud: passes(cloud, "dhcp"),
+            here,
+            FLOWS,
+        ),
+        LinkDefinition(
+            "ovn_dhcp_answered",
+            "ovn-controller",
+            dhcp_answered,
             here,
             FLOWS,
         ),

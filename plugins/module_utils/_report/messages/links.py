@@ -214,6 +214,11 @@ LINKS = {
     "ovn_installed": LinkText(
         "its flows are installed", "has not installed the flows of the port"
     ),
+    "ovn_dhcp_answered": LinkText(
+        "the host's flows answer DHCP",
+        "OVN answers the guest's DHCP request, and the flows of this host do not: the request is {found}",
+        "its flows do not answer the guest's DHCP request",
+    ),
     "ovn_up": LinkText(
         "the port is up in the northbound database",
         "the port is installed on its host and not up in the northbound database",

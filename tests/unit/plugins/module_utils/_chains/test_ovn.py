@@ -139,6 +139,10 @@ def with_dropping_flow(record: Json) -> None:
     traces[0].update(outcome="dropped", table=0, rule="udp,tp_dst=67, priority 65000")
 
 
+def with_request_sent_on(record: Json) -> None:
+    host(record, HERE)["stores"]["traces"][0].update(outcome="sent")
+
+
 def behind(record: Json) -> None:
     for row in databases(record)["chassis"]:
         row["version"] = 9 if row["host"] != HERE else 7
@@ -285,6 +289,7 @@ BREAKS = {
     "ovn_installed": (uninstalled, "ovn-controller", HERE),
     "ovn_connected": (mapped_to_no_bridge, "ovn-controller", HERE),
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
+    "ovn_dhcp_answered": (with_request_sent_on, "ovn-controller", HERE),
     "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_noticed": (unnoticed, "neutron-server", "controller1"),
