@@ -90,6 +90,7 @@ class Code(Word):
     FOREIGN_RESOLVER = "foreign_resolver"
     SERVICE_NOT_REPORTING = "service_not_reporting"
     SERVICE_AHEAD = "service_ahead"
+    SERVICE_TAKEN_FOR_DOWN = "service_taken_for_down"
     SERVICE_DISABLED = "service_disabled"
     API_ERROR = "api_error"
     API_SILENT = "api_silent"
@@ -154,6 +155,7 @@ KINDS = {
     Code.FOREIGN_RESOLVER: Kind.REPORT,
     Code.SERVICE_NOT_REPORTING: Kind.NOT_REPORTING,
     Code.SERVICE_AHEAD: Kind.REPORT,
+    Code.SERVICE_TAKEN_FOR_DOWN: Kind.REPORT,
     Code.SERVICE_DISABLED: Kind.DISABLED,
     Code.API_ERROR: Kind.ANSWER,
     Code.API_SILENT: Kind.ANSWER,

@@ -32,6 +32,8 @@ OWN_CLOCK = ("nova-scheduler", "nova-conductor")
 COMPUTE = "nova-compute"
 UNKNOWN_TO_PLACEMENT = (Shortage.NO_PROVIDER, Shortage.NO_INVENTORY)
 NEVER = "1970-01-01"
+# Neutron's server notes the reports of agents with its own clock, and decides by its own settings who is down.
+NETWORK, NETWORK_SERVER = "neutron", "neutron-server"
 # In seconds; an API that is healthy may take as long, and one that hangs is waited for longer.
 CUT_OFF_S = 1.0
 TOO_LARGE = (
@@ -233,6 +235,14 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
         last_report=last_report,
         since=since,
     )
+    if is_taken_for_down(agent, since, case):
+        return Symptom(
+            Code.SERVICE_TAKEN_FOR_DOWN,
+            NETWORK_SERVER,
+            peer=agent.component,
+            peer_host=host,
+            last_report=last_report,
+        )
     if since is None or agent.component not in OWN_CLOCK:
         return found
     # The services that report show what time it was, whatever the clock of this host says.
@@ -248,6 +258,16 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
         since=None,
         offset_s=ahead_s,
     )
+
+
+def is_taken_for_down(agent: Agent, since: float | None, case: Case) -> bool:
+    """Return whether neutron-server calls an agent down whose last report is younger than it need be."""
+    asked = case.record.evidence
+    if since is None or asked is None:
+        return False
+    age_s = asked.started - since
+    is_fresh = 0 <= age_s < case.weights.clock_offset_s
+    return is_fresh and project_of(agent.component) == NETWORK
 
 
 def is_up(agent: Agent) -> bool:

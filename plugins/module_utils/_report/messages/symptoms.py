@@ -13,7 +13,7 @@ from ..._model.host import PLAIN
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
-from .words import AT_PEER, at_place, duration, plural
+from .words import AT_PEER, at_place, duration, place_of, plural
 
 # The one with most details first
 Forms = tuple[str, ...]
@@ -427,6 +427,12 @@ def service_ahead(symptom: Symptom) -> Forms:
     return f"{text}, so that it counts as dead", text
 
 
+def service_taken_for_down(symptom: Symptom) -> Forms:
+    agent = place_of(symptom.peer, symptom.peer_host)
+    short = f"takes {agent} for down"
+    return f"{short}, which reported at {symptom.last_report}", short
+
+
 def service_disabled(_symptom: Symptom) -> Forms:
     return ("disabled in its API",)
 
@@ -550,6 +556,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.FOREIGN_RESOLVER: foreign_resolver,
     Code.SERVICE_NOT_REPORTING: service_not_reporting,
     Code.SERVICE_AHEAD: service_ahead,
+    Code.SERVICE_TAKEN_FOR_DOWN: service_taken_for_down,
     Code.SERVICE_DISABLED: service_disabled,
     Code.API_ERROR: api_error,
     Code.API_SILENT: api_silent,

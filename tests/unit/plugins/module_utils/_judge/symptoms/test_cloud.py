@@ -307,3 +307,20 @@ def test_other_words_of_nova_say_nothing(said):
 def test_a_service_that_has_disabled_itself_fails_at_a_peer(reason, code, peer):
     (found,) = told(cloud.agents, HOST, agents=[agent(enabled=False, reason=reason)])
     assert (found.code, found.peer) == (code, peer)
+
+
+@pytest.mark.parametrize(
+    ("component", "asked", "accused"),
+    [
+        ("neutron-l2-agent", "12:00:10", Code.SERVICE_TAKEN_FOR_DOWN),
+        ("neutron-l2-agent", "12:01:40", Code.SERVICE_NOT_REPORTING),
+        # Each of Nova's services decides for itself.
+        ("nova-compute", "12:00:10", Code.SERVICE_NOT_REPORTING),
+    ],
+)
+def test_an_agent_that_has_just_reported_is_not_down_whatever_neutron_says(component, asked, accused):
+    evidence = dict.fromkeys(("started", "finished"), f"2026-11-21T{asked}.000000+00:00")
+    silent = agent(component=component, state="down", last_report="2026-11-21 12:00:00")
+    (symptom,) = cloud.agents(case_of([HOST], a_stage(), agents=[silent], evidence=evidence))
+    assert symptom.code is accused
+    assert ("neutron-server" in (symptom.component, symptom.peer)) is (accused is Code.SERVICE_TAKEN_FOR_DOWN)
