@@ -113,7 +113,7 @@ BAD_VALUES = compiled(
 # What a service may not do on its own host, or has no more of: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
-    r"|error calling conf_read_file|RADOS object not found \(error connecting"
+    r"|error calling conf_read_file|RADOS object not found \(error connecting|qemu-img: error while writing"
     r"|Load key \"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
 # What a peer was denied itself when it did what it had been asked for

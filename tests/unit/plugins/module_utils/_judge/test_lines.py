@@ -80,6 +80,10 @@ NOVA = {
         "cinderclient.exceptions.ClientException: ConflictNovaUsingAttachment: Detach volume from instance using the "
         "Compute API (HTTP 409)", "nova/volume/cinder", "cinderclient/client",
     ),
+    "it has no room for the image that it converts": (
+        "nova.exception.ImageUnacceptable: Image rbd:vms/x_disk:id=cinder:conf=/etc/ceph/ceph.conf is unacceptable: "
+        "Stderr: 'qemu-img: error while writing at byte 2097152: No space left on device'", "nova/virt/images",
+    ),
     "it has no file left to open": (
         f"{CONNECT}.ConnectFailure: {NOT_REACHED} (Caused by: [Errno 24] Too many open files)", "keystoneauth1/session",
     ),
