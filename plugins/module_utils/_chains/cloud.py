@@ -110,6 +110,12 @@ class Cloud:
         """Return the paths between the guests of a run on which packets are lost."""
         return self.instance.paths if self.instance else ()
 
+    @property
+    def second_host(self) -> str | None:
+        """Return the host of the second guest, if that is another one."""
+        host = places.second_host_of(self.record)
+        return None if host == self.host else host
+
     def host_of_port(self, port: Port) -> str | None:
         """Return the host of a port of one of the guests."""
         return (

@@ -212,3 +212,12 @@ def common(values: Iterable[V | None]) -> V | None:
 
 def listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"
+
+
+def first_broken(found: Iterable[Found | None]) -> Found:
+    """Return the first path's state that does not hold, or that of any."""
+    known = list(filter(None, found))
+    for each in known:
+        if each.state is LinkState.BROKEN:
+            return each
+    return given(known[0] if known else None)

@@ -17,6 +17,7 @@ from .definitions import (
     LinkDefinition,
     applies_if,
     broken,
+    first_broken,
     given,
     here,
     holds_if,
@@ -29,6 +30,7 @@ from .definitions import (
 from .ovn_port import FLOWS
 from .ovs_port import DEAD_VLAN, agent_links
 from .ovs_router import is_open
+from .ports import tunnel_between
 from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
@@ -176,6 +178,18 @@ def leased(cloud: Cloud) -> Found:
     return broken(subject=ends(cloud))
 
 
+def tunneled(cloud: Cloud) -> Found:
+    """Check whether dnsmasq's host and those of the guests have tunnels to each other, if tunnels carry the network."""
+    server = dhcp_host(cloud)
+    network = cloud.network_or_empty
+    ends = filter(None, (cloud.host, cloud.second_host))
+    found: list[Found | None] = []
+    for host in ends:
+        found.append(tunnel_between(cloud, network, host, server))
+        found.append(tunnel_between(cloud, network, server, host))
+    return first_broken(found)
+
+
 def unobstructed(cloud: Cloud) -> Found:
     """Check whether nothing in the network's namespace keeps packets from dnsmasq."""
     network = cloud.network_or_empty.id
@@ -190,7 +204,7 @@ def carrying_host(cloud: Cloud) -> str | None:
 CARRIED = "tcpdump -n -e -i any port 67 or port 68"
 CHAIN = ChainDefinition(
     name="dhcp",
-    stages=(StageName.METADATA, StageName.JOURNEY),
+    stages=(StageName.METADATA, StageName.DATAPLANE, StageName.JOURNEY),
     applies=lambda cloud: cloud.back_end == "agents" and cloud.wants_dhcp,
     links=(
         LinkDefinition(
@@ -242,6 +256,13 @@ CHAIN = ChainDefinition(
             "neutron-l2-agent",
             wired,
             dhcp_host,
+            "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "dhcp_tunnels",
+            "neutron-l2-agent",
+            tunneled,
+            here,
             "ovs-vsctl show",
         ),
         LinkDefinition(

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 
 from .._collect.chains.packets import FROM_GUEST, TO_GUEST
-from .._match import places
-from .._model.chain import LinkState
 from .._model.instance import GuestPath, Port
 from .._model.words import StageName
 from .cloud import Cloud
@@ -19,22 +17,21 @@ from .definitions import (
     Found,
     LinkDefinition,
     Undecided,
-    given,
+    first_broken,
     here,
-    holds_if,
-    listed,
     not_dropped,
     nowhere,
 )
 from .ovn_chassis import chassis_links, controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS
-from .ports import COMMAND, carrier, carrying, open_ports, wired
-
-
-def second_host(cloud: Cloud) -> str | None:
-    """Return the host of the second guest, if that is another one."""
-    host = places.second_host_of(cloud.record)
-    return None if host == cloud.host else host
+from .ports import (
+    COMMAND,
+    carrier,
+    carrying,
+    open_ports,
+    tunnel_between,
+    wired,
+)
 
 
 def has_tunnels(cloud: Cloud) -> Found:
@@ -43,29 +40,13 @@ def has_tunnels(cloud: Cloud) -> Found:
 
 
 def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
-    if (
-        path.is_routed
-        or path.target_network.kind is None
-        or path.target_network.is_physical
-    ):
+    if path.is_routed:
         return None
-    near, far = (
+    return tunnel_between(
+        cloud,
+        path.target_network,
         cloud.host_of_port(path.source),
         cloud.host_of_port(path.target),
-    )
-    switch = cloud.switch(near)
-    if switch is None or far is None or near == far:
-        return None
-    remotes = [
-        tunnel.remote
-        for tunnel in switch.interfaces
-        if tunnel.remote and not tunnel.error
-    ]
-    is_there = far in map(cloud.host_at, remotes)
-    return replace(
-        holds_if(is_there, listed(remotes), far),
-        host=near,
-        owner=carrier(cloud),
     )
 
 
@@ -140,20 +121,14 @@ def in_ovn(cloud: Cloud, path: GuestPath) -> Found | None:
     return not_dropped(trace) if trace else None
 
 
-def first_broken(found: Iterable[Found | None]) -> Found:
-    """Return the first path's state that does not hold, or that of any."""
-    known = list(filter(None, found))
-    for each in known:
-        if each.state is LinkState.BROKEN:
-            return each
-    return given(known[0] if known else None)
-
-
 HOSTS = ChainDefinition(
     name="guest_hosts",
     stages=(StageName.DATAPLANE, StageName.JOURNEY),
     applies=lambda cloud: cloud.back_end == "ovn" and bool(cloud.paths),
-    links=(*chassis_links(here), *chassis_links(second_host)),
+    links=(
+        *chassis_links(here),
+        *chassis_links(lambda cloud: cloud.second_host),
+    ),
 )
 CHAIN = ChainDefinition(
     name="guest_path",

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from itertools import product
 
+from .._model.instance import Network
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
 from .._model.words import StageName
 from .cloud import Cloud
@@ -20,6 +22,7 @@ from .definitions import (
     given,
     here,
     holds_if,
+    listed,
     read,
 )
 from .services import agent_on
@@ -136,6 +139,25 @@ def wires_to(
         for interface in switch.interfaces
         if interface.name in names and interface.kind not in (OWN, PATCH)
     ]
+
+
+def tunnel_between(
+    cloud: Cloud, network: Network, near: str | None, far: str | None
+) -> Found | None:
+    """Return whether a host has a tunnel to another one; None if the network needs none there."""
+    switch = cloud.switch(near)
+    if network.kind is None or network.is_physical:
+        return None
+    if switch is None or far is None or near == far:
+        return None
+    remotes = [
+        tunnel.remote
+        for tunnel in switch.interfaces
+        if tunnel.remote and not tunnel.error
+    ]
+    is_there = far in map(cloud.host_at, remotes)
+    found = holds_if(is_there, listed(remotes), far)
+    return replace(found, host=near, owner=carrier(cloud))
 
 
 def carrying(cloud: Cloud) -> set[str]:

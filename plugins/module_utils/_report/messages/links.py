@@ -497,6 +497,11 @@ LINKS = {
         "a logical flow drops packets between both guests: {subject}, {found}",
         "a logical flow drops packets between both guests ({subject})",
     ),
+    "dhcp_tunnels": LinkText(
+        "the hosts of guests and dnsmasq have tunnels to each other",
+        "no tunnel to {expected}: Open vSwitch has tunnels to {found}",
+        "no tunnel to {expected}",
+    ),
     "path_tunnel": LinkText(
         "the hosts of both guests have tunnels to each other",
         "no tunnel to {expected}: Open vSwitch has tunnels to {found}",

@@ -173,6 +173,23 @@ def test_what_does_not_run_loses_no_request_on_its_way(processes: list[Json], st
     assert links_of["dhcp_process"] is (LinkState.HOLDS if processes else LinkState.BROKEN)
 
 
+@pytest.mark.parametrize("name", [HERE, "network1"])
+def test_where_tunnels_carry_the_network_those_to_dnsmasq_and_back_are_needed(name: str) -> None:
+    def tunneled(record: Json) -> None:
+        record["instance"]["networks"][0].update(kind="vxlan", physical=None)
+        ends = {HERE: "network1", "network1": HERE}
+        for near, far in ends.items():
+            address = "192.0.2.9" if near == name else host(record, far)["facts"]["addresses"][0]
+            tunnel = {"name": "vxlan-1", "kind": "vxlan", "ofport": 3, "remote": address}
+            host(record, near)["stores"]["switch"]["interfaces"].append(tunnel)
+
+    links_of = {link.code: link for link in chains_of(started, assigned, tunneled)["dhcp"].links}
+    link = links_of["dhcp_tunnels"]
+    assert (link.state, link.owner, link.host) == (LinkState.BROKEN, L2, name)
+    on_wires = {link.code: link.state for link in chains_of(started, assigned)["dhcp"].links}
+    assert on_wires["dhcp_tunnels"] is LinkState.NOT_APPLICABLE
+
+
 def test_the_chain_of_the_port_holds() -> None:
     chain = chains_of(lambda record: with_packets(record, received=40, counted=38))["ovs_port"]
     assert {link.state for link in chain.links} == {LinkState.HOLDS}
