@@ -41,6 +41,8 @@ from .._model.stores import Chassis, OvnDatabases, Stores, Switch, Trace
 from .._model.words import StageName
 from .._record.sole import sole
 
+# What fails with a router: a login from outside, and what it advertises to guests over IPv6
+THROUGH_ROUTER = frozenset(("no_login", "no_ipv6", "path6_lost"))
 # The kind of a command that did not end in time
 HUNG = "hung"
 # The states of units that do their work, or begin to as soon as somebody needs them
@@ -213,6 +215,15 @@ class Cloud:
         return (
             next(iter(self.network_or_empty.routers), None) if inner else None
         )
+
+    @cached_property
+    def needs_router(self) -> bool:
+        """Return whether what failed goes through a router: between guests not all does."""
+        stage = self.record.failed_stage
+        if stage is None or stage.stage is not StageName.DATAPLANE:
+            return True
+        is_routed = any(path.is_routed for path in self.paths)
+        return is_routed or stage.error_kind in THROUGH_ROUTER
 
     def serving(self, owner: str) -> list[ServingPort]:
         """Return the ports by which a service, such as DHCP, is on the instance's network."""

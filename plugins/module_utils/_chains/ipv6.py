@@ -40,9 +40,7 @@ def has_radvd(cloud: Cloud) -> Found:
 def advertised_by_ovn(cloud: Cloud) -> Found:
     """Check whether OVN is to advertise a port of the router on the instance's network."""
     applies_if(cloud.back_end == "ovn")
-    unreadable_if(
-        cloud.is_unread(cloud.database_host, "OVN's advertised ports")
-    )
+    unreadable_if(cloud.is_unread(cloud.database_host, "OVN's router ports"))
     advertised = given(given(cloud.databases).advertised)
     ports = [port.id for port in cloud.serving(ROUTER_INTERFACE)]
     return holds_if(any(port in advertised for port in ports))

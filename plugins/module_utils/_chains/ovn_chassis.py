@@ -23,6 +23,7 @@ from .definitions import (
     read,
     unreadable_if,
 )
+from .services import agents_of
 
 CONNECTED = "connected"
 # In versions: Neutron makes a new one whenever somebody lists its agents, and the last one may still be on its way.
@@ -89,7 +90,8 @@ def host_connected(cloud: Cloud, host: str) -> Found:
     states = [stores.controller for stores in cloud.stores.values()]
     known = list(filter(None, states))
     # What no host reaches is not the fault of one of them.
-    if len(known) > 1 and CONNECTED not in known:
+    is_of_all = len(known) > 1 and CONNECTED not in known
+    if is_of_all and cloud.database_host is not None:
         return replace(found, owner="ovn-sb-db", host=cloud.database_host)
     return found
 
@@ -116,7 +118,8 @@ def named(cloud: Cloud, host: str) -> Found:
 
 def names_in_nova(cloud: Cloud, host: str) -> set[str]:
     """Return the names by which Nova and Neutron call a host."""
-    called = [agent.host for agent in cloud.record.known_agents]
+    computes = agents_of(cloud, "nova-compute")
+    called = [agent.host for agent in computes]
     bound = [port.host for port in cloud.record.ports]
     return {
         name

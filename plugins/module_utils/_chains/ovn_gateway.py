@@ -75,9 +75,9 @@ def outer_networks(cloud: Cloud) -> set[str]:
     """Return the physical networks of the external networks to which the instance's routers lead."""
     databases = given(cloud.databases)
     outer = {
-        way.network
-        for way in given(databases.ways_out)
-        if way.router in cloud.routers
+        gateway.network
+        for gateway in given(databases.external_gateways)
+        if gateway.router in cloud.routers
     }
     physical = {
         network.physical
@@ -149,7 +149,9 @@ CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA, StageName.DATAPLANE),
     applies=lambda cloud: (
-        cloud.back_end == "ovn" and bool(cloud.network_or_empty.routers)
+        cloud.back_end == "ovn"
+        and bool(cloud.network_or_empty.routers)
+        and cloud.needs_router
     ),
     links=(
         LinkDefinition(

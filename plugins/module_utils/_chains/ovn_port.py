@@ -15,7 +15,7 @@ from itertools import chain
 
 from .._model.chain import LinkState
 from .._model.facts import DhcpOptions, SwitchInterface
-from .._model.instance import LOCALPORT, Port
+from .._model.instance import LOCALPORT, Port, Subnet
 from .._model.stores import Bridge, Chassis, Interface, Limit, Switch
 from .._model.words import StageName
 from .cloud import Cloud
@@ -125,9 +125,8 @@ def integration_bridge(cloud: Cloud) -> Found:
     if own is None:
         return broken("none")
     # Hosts of another kind, as with DPDK, have another one, and it works.
-    interface = cloud.interface(cloud.host)
-    is_plugged = interface is not None and not interface.error
-    applies_if(not is_plugged or is_deaf(cloud))
+    interface = given(cloud.interface(cloud.host))
+    applies_if(interface.error or is_deaf(cloud))
     others = [
         bridge_of_integration(switch)
         for host, switch in cloud.switches.items()
@@ -223,14 +222,13 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     found = given(cloud.ovn_port).dhcp
     if found is None:
         return broken("none")
-    missing = [
-        name for name in needed_options(cloud) if not found.options.get(name)
-    ]
+    subnets = {subnet.cidr: subnet for subnet in given(cloud.network).subnets}
+    if found.cidr not in subnets:
+        return broken(f"those of {found.cidr}", listed(subnets))
+    needed = needed_options(cloud, subnets[found.cidr])
+    missing = [name for name in needed if not found.options.get(name)]
     if missing:
         return broken(f"without {', '.join(missing)}")
-    ranges = [subnet.cidr for subnet in given(cloud.network).subnets]
-    if found.cidr not in ranges:
-        return broken(f"those of {found.cidr}", listed(ranges))
     options = found.options.items()
     wrong = [
         f"wrong {name} ({value}, not {wanted(name, found, cloud)})"
@@ -240,16 +238,14 @@ def northbound_dhcp(cloud: Cloud) -> Found:
     return holds_if(not wrong, ", ".join(wrong))
 
 
-def needed_options(cloud: Cloud) -> list[str]:
-    """Return the options that a guest needs, and those that Neutron gives for such a network."""
-    network = given(cloud.network)
-    has_gateway = all(subnet.gateway for subnet in network.subnets)
-    given_if = {
-        "router": has_gateway,
-        "mtu": network.mtu is not None,
-        "classless_static_route": bool(answering(cloud)),
-    }
-    return [*DHCP_OPTIONS, *filter(given_if.get, given_if)]
+def needed_options(cloud: Cloud, subnet: Subnet) -> list[str]:
+    """Return the options that a guest needs, and those that Neutron gives for such a subnet."""
+    needed = list(DHCP_OPTIONS)
+    if subnet.gateway:
+        needed.append("router")
+    if answering(cloud):
+        needed.append("classless_static_route")
+    return needed
 
 
 def is_wanted(

@@ -139,6 +139,8 @@ def is_open(cloud: Cloud, host: str | None, namespace: str) -> Found:
     for obstacle in given(cloud.stores_of(host).obstacles):
         if obstacle.namespace == namespace:
             return replace(broken(obstacle.text), command=obstacle.command)
+    unreadable_if(cloud.is_unread(host, "the packet filter"))
+    unreadable_if(cloud.is_unread(host, "the packet forwarding"))
     return HOLDS
 
 
@@ -146,7 +148,7 @@ def has_router(cloud: Cloud) -> bool:
     """Return whether one agent serves the router of the instance's network; a distributed one is on many hosts."""
     if cloud.back_end != "agents" or cloud.network_or_empty.on_computes:
         return False
-    return cloud.router_id is not None
+    return cloud.router_id is not None and cloud.needs_router
 
 
 NAMESPACE = "ip netns exec qrouter-{router}"

@@ -118,10 +118,12 @@ def wired(cloud: Cloud, host: str | None, physicals: Iterable[str]) -> Found:
     given(cloud.switch(host))
     others = [other for other in cloud.switches if other != host]
     for physical in sorted(physicals):
-        is_usual = any(wires_to(cloud, other, physical) for other in others)
+        wires = [wires_to(cloud, other, physical) for other in others]
+        known = [len(found) for found in wires if found is not None]
+        is_usual = min(known, default=0) > 0
         if is_usual and wires_to(cloud, host, physical) == []:
             bridge = mappings_on(cloud, host)[physical]
-            return broken("no device of the host", subject=bridge)
+            return broken("none", subject=bridge)
     return HOLDS
 
 
@@ -133,11 +135,15 @@ def wires_to(
     bridge = mappings_on(cloud, host).get(physical)
     if switch is None or bridge is None or switch.bridge(bridge) is None:
         return None
+    inner = names_on(switch, switch.settings.get("ovn-bridge", INTEGRATION))
     names = names_on(switch, bridge)
+    # A patch to a third bridge may lead to the wire as well.
     return [
         interface.name
         for interface in switch.interfaces
-        if interface.name in names and interface.kind not in (OWN, PATCH)
+        if interface.name in names
+        and interface.kind != OWN
+        and interface.peer not in inner
     ]
 
 

@@ -45,6 +45,7 @@ from .world import World
 # A service in one of these states does no work, and does not begin to.
 NOT_AT_WORK = (How.STOPPED, How.FAILED, How.FROZEN, How.PAUSED)
 VOLUME_SERVICE = "cinder-volume"
+HALTED = (Kind.STATE, Kind.NOT_REPORTING)
 NO_BACKEND = (Shortage.BACKEND_MISSING, Shortage.FILTERED)
 
 
@@ -88,17 +89,21 @@ def by_own_error(case: Case) -> Finding:
         refusing = refused_by(case, found.cause.symptoms)
         is_to_blame = found.cause.component in refusing
     else:
-        is_to_blame = is_shown_by(asked_last(case.stage), found)
+        is_to_blame = is_shown_by(asked_last(case.stage), found, case)
     return found if is_to_blame else own
 
 
-def is_shown_by(api: str | None, found: Finding) -> bool:
-    """Return whether the API that refused a request shows itself what is wrong with it, and not with the request."""
+def is_shown_by(api: str | None, found: Finding, case: Case) -> bool:
+    """Return whether the API that refused a request shows itself what is wrong with it, and not with the request.
+
+    That another one of its kind is down says nothing: this one has answered.
+    """
     symptom = found.main
-    if symptom is None or symptom.component != api or not symptom.certain:
+    if symptom is None or symptom.component != api:
         return False
-    is_logged = symptom.code is Code.LOGGED_ERROR and symptom.own
-    return symptom.kind in (Kind.STATE, Kind.LINK, Kind.REPORT) or is_logged
+    if case.stage.error_kind == "tls":
+        return symptom.code is Code.CERTIFICATE_EXPIRED
+    return symptom.code is Code.LOGGED_ERROR and symptom.own
 
 
 def by_fault(case: Case) -> Finding:
@@ -185,6 +190,8 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
     is_of_volume = explanation.sought == Sought.BACKEND
     if not is_of_volume or reason is None or reason.code not in NO_BACKEND:
         return False
+    if is_halted(VOLUME_SERVICE, case):
+        return True
     changes = symptoms.configuration.changes(case)
     fresh = [
         change
@@ -192,6 +199,13 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
         if change.share >= case.weights.fresh_change
     ]
     return any(change.component == VOLUME_SERVICE for change in fresh)
+
+
+def is_halted(component: str, case: Case) -> bool:
+    """Return whether a service of a component does not run or does not report, on any host."""
+    found = [*symptoms.hosts.states(case), *symptoms.cloud.agents(case)]
+    halted = {one.component for one in found if one.kind in HALTED}
+    return component in halted
 
 
 def with_cause(

@@ -74,8 +74,8 @@ def may_be_of_cloud(case: Case) -> bool:
 
 def asked_last(stage: Stage) -> str | None:
     """Return the API that a stage has asked last."""
-    asked = [answering_as(call.service) for call in stage.calls]
-    return asked[-1] if asked else None
+    last = next(reversed(stage.calls), None)
+    return answering_as(last.service) if last else None
 
 
 def is_loss(case: Case) -> bool:

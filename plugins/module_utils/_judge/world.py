@@ -213,14 +213,19 @@ class World:
         settings just now, and not its caller, has lost the accounts of others.
         """
         if is_of_other_host(symptom) or is_forbidden(symptom):
-            return self.weights.parts[How.DENIED]
+            return self.weights.parts[symptom.how]
         if self.is_peer_changed(symptom):
             return self.weights.rejected_all
         callers = self.rejected.get(symptom.peer or "", set())
+        changed = {
+            (project_of(node.component), node.host) for node in self.changed
+        }
+        # What was deployed to all of them just now is wrong on each.
+        is_deployed = callers <= changed
         return (
-            self.weights.rejected_all
-            if len(callers) > 1
-            else self.weights.rejected_alone
+            self.weights.rejected_alone
+            if is_deployed or len(callers) <= 1
+            else self.weights.rejected_all
         )
 
     def is_contradicted(self, symptom: Symptom) -> bool:
@@ -246,11 +251,10 @@ class World:
         is_named = symptom.peer_host is not None
         if is_named or not is_beside_instance(symptom.peer):
             return symptom.peer_host
-        places = self.places.get(symptom.peer or "")
+        here = symptom.host
         # A controller has none of those that lie beside instances.
-        if places and symptom.host not in places:
-            return None
-        return symptom.host
+        places = self.places.get(symptom.peer or "", {here})
+        return here if here in places else None
 
     def shared_by(self, symptom: Symptom) -> list[str]:
         """Return what all services depend on that stopped to report in the same moment as one; none for one alone."""
@@ -359,7 +363,8 @@ def rejected(
     """Return whom each component rejects: the projects on each host, as each has settings of its own there."""
     callers: dict[str, set[tuple[str, str | None]]] = {}
     for symptom in symptoms:
-        if is_rejection(symptom) and symptom.peer and symptom.component:
+        # What an API answers names no host; its log does.
+        if symptom.host and is_rejection(symptom) and symptom.peer:
             caller = (project_of(symptom.component), symptom.host)
             callers.setdefault(symptom.peer, set()).add(caller)
     return callers

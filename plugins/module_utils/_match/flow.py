@@ -342,7 +342,7 @@ def unknown_keys(
     values: dict[Any, Any], kinds: dict[str, flow_types.Kind]
 ) -> list[str]:
     # YAML takes any scalar for a key.
-    return sorted(str(key) for key in values if key not in kinds)
+    return sorted(map(str, set(values).difference(kinds)))
 
 
 def check_expression(

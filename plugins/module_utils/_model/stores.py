@@ -154,7 +154,7 @@ class LogicalNetwork:
 
 
 @dataclass(frozen=True)
-class WayOut:
+class ExternalGateway:
     """The network outside to which a router leads, both by the ids that Neutron gives them."""
 
     router: str
@@ -216,8 +216,8 @@ class OvnDatabases:
     northbound, southbound: whether each is active or the backup of another. northd: active, standby or paused.
     version: of the northbound database. translated: the version that northd has brought to the southbound one.
     traces: of the instance's packets through the logical flows. advertised: the ports of routers that OVN advertises
-    over IPv6. disabled_routers: those that forward nothing. limits: those that Neutron has not set. ways_out: those of
-    all routers.
+    over IPv6. disabled_routers: those that forward nothing. limits: those that Neutron has not set.
+    external_gateways: those of all routers.
     """
 
     northbound: Optional[str]
@@ -232,7 +232,7 @@ class OvnDatabases:
     advertised: Optional[tuple[str, ...]] = omitted()
     disabled_routers: Optional[tuple[str, ...]] = omitted()
     limits: Optional[tuple[Limit, ...]] = omitted()
-    ways_out: Optional[tuple[WayOut, ...]] = omitted()
+    external_gateways: Optional[tuple[ExternalGateway, ...]] = omitted()
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,7 @@ def bounded(value: Any) -> Any:
         if isinstance(part, dict):
             return {copy(key): copy(inner) for key, inner in part.items()}
         if isinstance(part, (list, tuple)):
-            return [copy(inner) for inner in part]
+            return list(map(copy, part))
         return part
 
     return copy(value)

@@ -91,9 +91,7 @@ def targets_of(
     ):
         combinations.append((pair, dict(zip(varied, chosen))))
     room = LONGEST_RUN_ID - 1 - len(sweep_id)
-    keys = keys_of(
-        [short_name(pair, chosen) for pair, chosen in combinations], room
-    )
+    keys = keys_of(list(itertools.starmap(short_name, combinations)), room)
     return [
         target_of(pair, chosen, key, sweep_id)
         for (pair, chosen), key in zip(combinations, keys)

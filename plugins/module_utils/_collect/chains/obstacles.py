@@ -18,10 +18,12 @@ from ..hosts import router
 
 DHCP_NAMESPACE = "qdhcp-{}"
 CHAINS = "(?:INPUT|FORWARD|OUTPUT|PREROUTING|POSTROUTING)"
-# A rule, or the policy, of one of the kernel's chains that lets packets go no further
+# A rule, or the policy, of one of the kernel's chains that lets packets go no further. What belongs to no connection
+# may be dropped.
 DROPPING = re.compile(
-    rf"-A {CHAINS} .*-j (?:DROP|REJECT)\b.*|:{CHAINS} DROP\b"
+    rf"-A {CHAINS} (?!.*\bINVALID\b).*-j (?:DROP|REJECT)\b.*|:{CHAINS} DROP\b"
 )
+QUOTED = re.compile(r'"[^"]*"')
 FORWARDING = "/proc/sys/net/ipv4/ip_forward"
 
 
@@ -48,15 +50,14 @@ def rules_in(host: Host, space: str) -> list[Obstacle]:
         lines = host.attempt(
             "the packet filter", lines_of, listing, default=[]
         )
-        matches = filter(None, map(DROPPING.fullmatch, lines))
+        matches = filter(None, map(DROPPING.match, lines))
         found += [Obstacle(space, match[0], listing) for match in matches]
     return found
 
 
 def lines_of(host: Host, command: str) -> list[str]:
-    # A policy has counters behind it.
-    output = host.ask(None, *command.split())
-    return [line.partition(" [")[0] for line in output.splitlines()]
+    """Return what a command prints, without comments and prefixes of logs."""
+    return QUOTED.sub('""', host.ask(None, *command.split())).splitlines()
 
 
 def without_forwarding(host: Host, space: str) -> list[Obstacle]:

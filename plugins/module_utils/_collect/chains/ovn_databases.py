@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,10 @@ from ..._model.stores import (
     Acl,
     Chassis,
     Encapsulation,
+    ExternalGateway,
     Limit,
     LogicalNetwork,
     OvnDatabases,
-    WayOut,
     bridge_mappings,
 )
 from ..commands import Host
@@ -136,6 +136,7 @@ class NamedRow:
 def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
     """Return the state of the databases that are kept here, and what they mean for the packets of an instance."""
     version = host.attempt("OVN's versions", versions)
+    ports = host.attempt("OVN's router ports", router_ports)
     return OvnDatabases(
         northbound=host.attempt(
             "OVN's northbound database", role, NORTHBOUND[0], NORTHBOUND_SOCKET
@@ -149,8 +150,8 @@ def read(host: Host, instance: DescribedInstance | None) -> OvnDatabases:
         chassis=host.attempt("OVN's chassis", chassis),
         networks=host.attempt("OVN's networks", physical_networks),
         acls=host.attempt("OVN's rules", foreign_acls),
-        advertised=host.attempt("OVN's advertised ports", advertised),
-        ways_out=host.attempt("OVN's ways out", ways_out),
+        advertised=None if ports is None else advertised(ports),
+        external_gateways=None if ports is None else external_gateways(ports),
         disabled_routers=host.attempt("OVN's routers", disabled_routers),
         limits=host.attempt("OVN's limits", foreign_limits),
         traces=traces.read_logical(host, instance) if instance else None,
@@ -242,26 +243,30 @@ def disabled_routers(host: Host) -> tuple[str, ...]:
     )
 
 
-def ways_out(host: Host) -> tuple[WayOut, ...]:
-    """Return where routers lead to, by the notes that Neutron keeps beside their gateways."""
-    ports = table(
+def router_ports(host: Host) -> list[RouterPortRow]:
+    return table(
         host, NORTHBOUND, RouterPortRow, "list", "Logical_Router_Port"
     )
-    found: list[WayOut] = []
+
+
+def external_gateways(
+    ports: Iterable[RouterPortRow],
+) -> tuple[ExternalGateway, ...]:
+    """Return where routers lead to, by the notes that Neutron keeps beside their gateways."""
+    found: list[ExternalGateway] = []
     for port in ports:
         notes = port.external_ids
         if notes.get("neutron:is_ext_gw") == "True":
             network = notes.get("neutron:network_name", "")
             router = notes.get("neutron:router_name", "")
-            found.append(WayOut(router, network.removeprefix("neutron-")))
+            found.append(
+                ExternalGateway(router, network.removeprefix("neutron-"))
+            )
     return tuple(found)
 
 
-def advertised(host: Host) -> tuple[str, ...]:
+def advertised(ports: Iterable[RouterPortRow]) -> tuple[str, ...]:
     """Return the ids of the ports by which routers are advertised over IPv6."""
-    ports = table(
-        host, NORTHBOUND, RouterPortRow, "list", "Logical_Router_Port"
-    )
     return tuple(
         port.name.replace("lrp-", "", 1)
         for port in ports

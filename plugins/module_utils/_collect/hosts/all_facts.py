@@ -205,11 +205,7 @@ class Reading:
             proxies = metadata_proxy.read(
                 self.host, owners, address, self.since, logs
             )
-            merged = (
-                tuple(merge(one, other) for one, other in zip(merged, proxies))
-                if merged
-                else proxies
-            )
+            merged = tuple(map(merge, merged, proxies)) if merged else proxies
         return tuple(
             metadata_proxy.with_addresses(self.host, proxy) for proxy in merged
         )

@@ -49,12 +49,11 @@ HOW = {
         "credentials do not work", "no authentication information found",
     ],
     How.UNTRUSTED: [
-        "unable to get (?:local )?issuer certificate", "self[- ]signed certificate", "unknown ca",
+        "unable to get (?:local )?issuer certificate", "self[- ]signed certificate", r"unknown ca\b",
         "certificate signed by unknown authority",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
     How.UNREACHABLE: [
-        r"discovery of suitable \w+ service failed",
         "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "name or service not known",
         "name resolution", "nodename nor servname", "can't contact",
         "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
@@ -70,10 +69,11 @@ HOW = {
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:00|06|12|22)"),
-        r"\bBadRequest\b", "ConflictNovaUsingAttachment",
+        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:06|12|22)"),
+        # A state that is wrong is nobody's wrong request.
+        rf"^(?!.*(?:status must be|Invalid volume)).*(?:\bBadRequest\b|{status('400')})", "ConflictNovaUsingAttachment",
         # What a web service answers that has nothing at a path; else it names what it does not find.
-        r"Not ?Found\W.{0,40}The (?:resource could not be found|requested URL was not found)",
+        r"Not ?Found\W.{0,40}The (?:resource could not be found\.?(?!(?:\s|\\n)*\w)|requested URL was not found)",
         r"NotFound: Not Found \(HTTP 404\)",
         "could not find versioned identity endpoints",
     ],
@@ -118,7 +118,8 @@ ON_OWN_HOST = re.compile(
 )
 # What a peer was denied itself when it did what it had been asked for
 DENIED_TO_PEER = re.compile(
-    r"libvirtError\b.*(?:Permission denied|Operation not permitted)$|Permission denied.{0,200}\(HTTP 50\d\)"
+    r"libvirtError\b(?!.*connect socket).*(?:Permission denied|Operation not permitted)$"
+    r"|Permission denied.{0,200}\(HTTP 50\d\)"
 )
 # neutron-server does not bind a port for an agent that it has not heard of for long.
 DEAD_AGENT = re.compile(
@@ -197,6 +198,11 @@ def is_on_own_host(text: str) -> bool:
     return ON_OWN_HOST.search(text) is not None
 
 
+def was_sent_back(text: str) -> bool:
+    """Return whether a line is about what another service met, and reported."""
+    return "Remote error: " in text or first_match(SENDERS, text) is not None
+
+
 def is_periodic(logger: str | None, text: str) -> bool:
     """Return whether a line is about periodic work, and not about the request whose id it may have."""
     return bool(PERIODIC_LOGGER.match(logger or "") or PERIODIC.match(text))
@@ -253,7 +259,7 @@ class Named(NamedTuple):
 
 def named_in(text: str, writer: str) -> Named:
     """Return whom a line names; its writer alone for what that was denied on its own host."""
-    if is_on_own_host(text):
+    if is_on_own_host(text) and not was_sent_back(text):
         return Named(writer, None, [])
     peer, address = peer_in(text)
     return Named(peer, address, mentioned_in(text))

@@ -261,7 +261,7 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
 
 
 def is_taken_for_down(agent: Agent, since: float | None, case: Case) -> bool:
-    """Return whether neutron-server calls an agent down whose last report is younger than it need be."""
+    """Return whether neutron-server reports an agent as down that has reported recently."""
     asked = case.record.evidence
     if since is None or asked is None:
         return False

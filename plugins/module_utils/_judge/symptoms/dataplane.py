@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, filterfalse
 
 from ..._model.codec import from_json
 from ..._model.details import FIRST, DataplaneDetails, PathCheck
@@ -138,9 +138,8 @@ def foreign_resolvers(case: Case, check: PathCheck) -> list[Symptom]:
         servers = network.served_by(DHCP_PORT)
         own = chain.from_iterable(server.addresses for server in servers)
         asked = chain.from_iterable(net.resolvers for net in network.subnets)
-        given = set(check.resolvers)
-        foreign = given.difference(asked)
-        if servers and given.isdisjoint(own):
+        foreign = set(filterfalse(is_loopback, check.resolvers))
+        if servers and foreign.isdisjoint([*own, *asked]):
             symptoms += [
                 Symptom(
                     Code.FOREIGN_RESOLVER,
@@ -152,6 +151,11 @@ def foreign_resolvers(case: Case, check: PathCheck) -> list[Symptom]:
                 for address in sorted(foreign)
             ]
     return symptoms
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether a guest asks itself, as with systemd-resolved: whom it asks then is unknown."""
+    return address.startswith("127.") or address == "::1"
 
 
 def without_ipv6(case: Case, check: PathCheck) -> list[Symptom]:

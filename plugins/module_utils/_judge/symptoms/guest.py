@@ -118,9 +118,10 @@ def user_data(case: Case) -> list[Symptom]:
 
 
 def is_of_agent(how: How, case: Case) -> bool:
-    """Return whether an agent is why it is refused: the API is open, or the agent has another secret than its like."""
+    """Return whether an agent is why it is refused: the API is open, or the agent has another secret than others."""
     if how is How.DENIED:
-        return any(map(is_secret_of_agent, configuration.differences(case)))
+        found = filter(is_secret_of_agent, configuration.differences(case))
+        return case.instance_host in [one.host for one in found]
     return how is How.REFUSED and api_is_open(case)
 
 

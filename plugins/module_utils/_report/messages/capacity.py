@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 
 from ..._model.capacity import STATUS_DISABLED, Candidates
 from ..._model.shortage import (
@@ -471,7 +472,7 @@ def class_missing(
 def unmet(reason: Reason, explanation: Explanation, _hosts: str) -> Forms:
     """Return what was asked for: resources of which there is usually enough come last."""
     wanted = sorted(explanation.resources, key=is_usual)
-    asked = ", ".join(amount(name, number) for name, number in wanted)
+    asked = ", ".join(starmap(amount, wanted))
     traits = f" and {reason.detail}" if reason.detail else ""
     return (
         f"asked for were {asked}{traits}",

@@ -309,9 +309,9 @@ LINKS = {
             "path_bridge_wired",
         ),
         LinkText(
-            "the bridge of the physical network has a device of the host",
-            "the bridge {subject} has {found}, as it has on others, so that no packet leaves or comes",
-            "the bridge {subject} has {found}",
+            "the bridge of the physical network has a physical port",
+            "the bridge {subject} has no physical port; on other hosts it has one",
+            "the bridge {subject} has no physical port",
         ),
     ),
     **dict.fromkeys(

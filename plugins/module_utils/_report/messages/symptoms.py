@@ -429,7 +429,7 @@ def service_ahead(symptom: Symptom) -> Forms:
 
 def service_taken_for_down(symptom: Symptom) -> Forms:
     agent = place_of(symptom.peer, symptom.peer_host)
-    short = f"takes {agent} for down"
+    short = f"reports {agent} as down"
     return f"{short}, which reported at {symptom.last_report}", short
 
 

@@ -63,9 +63,9 @@ def page_of(record: Record, history: Sequence[EarlierRun] = ()) -> Page:
     guide = shown_as(record, View.GUIDE)
     story = shown_as(record, View.STORY)
     tables = [coverage.table(flow) for flow in record.flows if flow.coverage]
-    cards = [hosts.card(host) for host in record.hosts]
+    cards = list(map(hosts.card, record.hosts))
     counts = list(map(of_stage, record.stages_and_removal))
-    unseen = [steps.unseen(flow) for flow in record.flows]
+    unseen = list(map(steps.unseen, record.flows))
     return Page(
         run_id=record.run_id,
         cloud=record.cloud,

@@ -232,6 +232,9 @@ def called_otherwise(record: Json) -> None:
     chassis(record).update(host=f"{HERE}.example.org")
     host(record, HERE)["facts"]["names"].append(f"{HERE}.example.org")
     record["instance"]["ports"][0].update(kind="binding_failed")
+    # Neutron lists the agent by the name of its chassis.
+    of_ovn = {"component": "ovn-controller", "host": f"{HERE}.example.org", "state": "up", "enabled": True}
+    record["agents"] = [{**of_ovn, "last_report": None}]
 
 
 BREAKS = {
@@ -332,7 +335,7 @@ def without_option(name: str) -> Callable[[Json], None]:
     return lambda record: in_ovn(record)["dhcp"]["options"].pop(name)
 
 
-@pytest.mark.parametrize("name", ["router", "mtu"])
+@pytest.mark.parametrize("name", ["router", "lease_time"])
 def test_an_option_of_dhcp_that_neutron_gives_for_such_a_network_must_be_there(name: str) -> None:
     link = chains_of(without_option(name))["ovn_port"].broken
     assert link is not None

@@ -84,7 +84,7 @@ def leading_to(record: Json, physical: str) -> None:
         {"id": "outside", "physical": physical},
         {"id": "of-others", "physical": "storage"},
     ]
-    databases(record)["ways_out"] = [{"router": router, "network": "outside"}]
+    databases(record)["external_gateways"] = [{"router": router, "network": "outside"}]
 
 
 @pytest.mark.parametrize(("physical", "wanted"), [("public", LinkState.HOLDS), ("elsewhere", LinkState.BROKEN)])
@@ -108,5 +108,5 @@ def test_the_gateway_that_has_the_router_must_reach_the_network_outside() -> Non
     assert (link.state, link.owner, link.host) == (LinkState.BROKEN, "ovn-controller", here["host"])
 
 
-def test_without_the_ways_out_nothing_is_known_of_a_mapping() -> None:
+def test_without_the_external_gateways_nothing_is_known_of_a_mapping() -> None:
     assert links_of(CUT_OFF)["ovn_gateway_mapped"].state is LinkState.NOT_APPLICABLE

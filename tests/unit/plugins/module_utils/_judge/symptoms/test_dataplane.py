@@ -74,10 +74,13 @@ SUBNET = {"id": "s", "version": 4, "cidr": "10.0.0.0/24", "gateway": None, "dhcp
         ([FOREIGN], [SERVING], [FOREIGN]),
         ([OF_SUBNET], [SERVING], []),
         ([OWN, FOREIGN], [SERVING], []),
+        ([OF_SUBNET, FOREIGN], [SERVING], []),
+        # The guest asks itself first.
+        (["127.0.0.53"], [SERVING], []),
         # OVN answers whoever is asked.
         ([FOREIGN], [{**SERVING, "owner": "network:distributed"}], []),
     ],
-    ids=["foreign", "of the subnet", "its own as well", "without a DHCP agent"],
+    ids=["foreign", "of the subnet", "its own as well", "that of the subnet as well", "itself", "without a DHCP agent"],
 )
 def test_a_resolver_that_neither_dnsmasq_nor_the_subnet_has_is_given_wrongly(given, serving, foreign):
     found = check("name", source="second", resolvers=given)

@@ -126,12 +126,15 @@ def test_the_proxys_answers_say_the_same_and_count_once():
         ("[DEFAULT] metadata_workers", ["nova-api-metadata"]),
     ],
 )
-def test_an_agent_with_another_secret_than_its_like_is_refused_for_that(option, accused_ones):
+def test_an_agent_with_another_secret_than_the_others_is_refused_for_that(option, accused_ones):
     path = "/etc/neutron/neutron_ovn_metadata_agent.ini"
     agent = {"component": "neutron-ovn-metadata-agent", "unit": "n.service", "state": "running"}
     different = {"differences": [{"kind": "option", "what": f"{path} {option}"}]}
-    home = as_json.host("c1", facts={"services": [agent]}, examination=different)
+    home = as_json.host("c1", facts={"services": [agent], "domain": {"name": "d"}}, examination=different)
     assert accused(guest_module.metadata(case_of([home], answered(403)))) == accused_ones
+    # That of another guest's host has nothing to do with it.
+    other = as_json.host("c1", facts={"services": [agent]}, examination=different)
+    assert accused(guest_module.metadata(case_of([other], answered(403)))) == ["nova-api-metadata"]
 
 
 @pytest.mark.parametrize("stage", [{**answered(403), "stage": "boot"}, answered(200), answered()])
