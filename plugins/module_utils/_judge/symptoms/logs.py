@@ -319,7 +319,11 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     # Its own code went wrong, whatever the line speaks of.
     if module == own_project and error.how is None and not about_value:
         return []
-    named = [*error.mentions, *mentioned_in(error.logger)]
+    named = list(error.mentions)
+    # A driver that is called after a peer has rules of its own, too.
+    is_own_rule = module_of(error.exception) == own_project
+    if not is_own_rule or error.how is not None:
+        named += mentioned_in(error.logger)
     # A value that cannot be used is as much the sender's as that of the module which has read it.
     if about_value:
         named += mentioned_in(error.raised_in or "")

@@ -366,3 +366,11 @@ def test_a_subnet_without_room_is_the_answer_of_the_cloud(errors, expected):
 def test_what_a_called_service_has_sent_back_counts_only_if_it_has_logged_nothing_itself(others, expected):
     found = told(error("oslo_messaging.rpc.client.RemoteError", host="h2"), *others)
     assert [(symptom.exception or "").rpartition(".")[2] for symptom in found] == expected
+
+
+@pytest.mark.parametrize(("how", "peers"), [(None, [None]), ("denied", ["ceph-mon"])])
+def test_a_rule_of_its_own_is_not_one_of_the_peer_for_whom_the_module_is(how, peers):
+    exception = "glance.common.exception.ImageSizeLimitExceeded"
+    refused = logged("glance-api", logger="glance_store._drivers.rbd", exception=exception, how=how)
+    found = logs.errors(case_of(errors=[refused]))
+    assert [(symptom.component, symptom.peer) for symptom in found] == [("glance-api", peer) for peer in peers]
