@@ -93,11 +93,11 @@ PARTS: dict[How | None, Parts] = {
     None: Parts(0.6, 0.4),
 }
 
-# Of a rejection: a peer that rejects one project alone has been given wrong credentials by it; one that rejects several
-# has lost their accounts. Chosen by hand.
+# Of a rejection: a peer that rejects one project on one host has been given wrong credentials by it; one that rejects
+# several has lost their accounts. Chosen by hand.
 REJECTED_ALONE, REJECTED_ALL = Parts(0.3, 0.9), Parts(0.9, 0.2)
-# Of a connection that failed to a peer which takes another from the same host: the service may ask through somebody
-# else, or the peer was away for a moment. Chosen by hand.
+# Of a connection that failed to a peer which takes another from the same host: the service may ask through another
+# one, or the peer was away for a moment. Chosen by hand.
 CONTRADICTED = Parts(0.3, 0.7)
 # Of a peer that one host alone does not reach, and of one that no host reaches: chosen by hand
 END_PARTS, UNREACHED_PARTS = Parts(0.2, 0.4), Parts(0.9, 0.15)

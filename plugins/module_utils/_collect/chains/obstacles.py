@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What keeps packets from a router or from dnsmasq inside its namespace, and no agent of Neutron has put there.
+"""What keeps packets from a router or from dnsmasq inside its namespace, and was put there by no agent of Neutron.
 
 The agents have chains of their own, into which the kernel's chains lead.
 """
@@ -18,8 +18,7 @@ from ..hosts import router
 
 DHCP_NAMESPACE = "qdhcp-{}"
 CHAINS = "(?:INPUT|FORWARD|OUTPUT|PREROUTING|POSTROUTING)"
-# A rule, or the policy, of one of the kernel's chains that lets packets go no further. What belongs to no connection
-# may be dropped.
+# A rule, or the policy, of one of the kernel's chains that drops packets. Those of no connection may be dropped.
 DROPPING = re.compile(
     rf"-A {CHAINS} (?!.*\bINVALID\b).*-j (?:DROP|REJECT)\b.*|:{CHAINS} DROP\b"
 )

@@ -70,7 +70,7 @@ HOW = {
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
         "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:06|12|22)"),
-        # A state that is wrong is nobody's wrong request.
+        # That something is in another state is no wrong request.
         rf"^(?!.*(?:status must be|Invalid volume)).*(?:\bBadRequest\b|{status('400')})", "ConflictNovaUsingAttachment",
         # What a web service answers that has nothing at a path; else it names what it does not find.
         r"Not ?Found\W.{0,40}The (?:resource could not be found\.?(?!(?:\s|\\n)*\w)|requested URL was not found)",

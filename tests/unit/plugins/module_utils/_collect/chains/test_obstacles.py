@@ -35,7 +35,7 @@ def read(replay):
     return of
 
 
-def test_the_rules_of_the_agents_are_in_nobodys_way(read):
+def test_the_rules_of_the_agents_are_no_obstacles(read):
     without = "\n".join(line for line in FILTERED.splitlines() if line != FOREIGN)
     assert "-j DROP" in without
     assert read(without, EMPTY) == ()
