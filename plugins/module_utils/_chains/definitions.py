@@ -140,7 +140,7 @@ def walk(definition: ChainDefinition, cloud: Cloud) -> Chain:
 
 
 def link_of(definition: LinkDefinition, cloud: Cloud) -> Link:
-    found = checked(definition, cloud)
+    found = decided(definition.check, cloud)
     host = found.host or definition.host(cloud)
     is_broken = found.state is LinkState.BROKEN
     names = {"host": host, "subject": found.subject}
@@ -173,9 +173,10 @@ def reader_of(command: str | None, host: str | None) -> str | None:
     )
 
 
-def checked(definition: LinkDefinition, cloud: Cloud) -> Found:
+def decided(check: Callable[..., Found], *about: object) -> Found:
+    """Return what a check finds, or that it cannot say."""
     try:
-        return definition.check(cloud)
+        return check(*about)
     except Undecided as undecided:
         return undecided.found
 
@@ -215,7 +216,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def first_broken(found: Iterable[Found | None]) -> Found:
-    """Return the first path's state that does not hold, or that of any."""
+    """Return the first of several findings that is broken, or any of them."""
     known = list(filter(None, found))
     for each in known:
         if each.state is LinkState.BROKEN:

@@ -16,7 +16,7 @@ from .definitions import (
     ChainDefinition,
     Found,
     LinkDefinition,
-    Undecided,
+    decided,
     first_broken,
     here,
     not_dropped,
@@ -70,18 +70,15 @@ def on_both(
         hosts.update(
             dict.fromkeys(map(cloud.host_of_port, (path.source, path.target)))
         )
-    return first_broken(decided(cloud, host, check) for host in hosts)
+    return first_broken(decided(on, host, cloud, check) for host in hosts)
 
 
-def decided(
-    cloud: Cloud,
+def on(
     host: str | None,
+    cloud: Cloud,
     check: Callable[[Cloud, str | None], Found],
 ) -> Found:
-    try:
-        return replace(check(cloud, host), host=host)
-    except Undecided as undecided:
-        return undecided.found
+    return replace(check(cloud, host), host=host)
 
 
 def sent(cloud: Cloud) -> Found:

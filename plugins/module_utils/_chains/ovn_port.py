@@ -24,10 +24,10 @@ from .definitions import (
     ChainDefinition,
     Found,
     LinkDefinition,
-    Undecided,
     applies_if,
     broken,
     common,
+    decided,
     given,
     here,
     holds_if,
@@ -47,7 +47,7 @@ from .ovn_chassis import (
     own_chassis,
 )
 from .ports import (
-    INTEGRATION,
+    integration_of,
     link_of_taken_packets,
     links_of_ports,
     patched,
@@ -138,19 +138,11 @@ def integration_bridge(cloud: Cloud) -> Found:
 
 def is_deaf(cloud: Cloud) -> bool:
     """Return whether the switch takes nothing of what the guest sends."""
-    try:
-        return takes_packets(cloud).state is LinkState.BROKEN
-    except Undecided:
-        return False
+    return decided(takes_packets, cloud).state is LinkState.BROKEN
 
 
 def bridge_of_integration(switch: Switch) -> Bridge | None:
     return switch.bridge(integration_of(switch))
-
-
-def integration_of(switch: Switch) -> str:
-    """Return the name of the bridge into which ports are plugged."""
-    return switch.settings.get("ovn-bridge", INTEGRATION)
 
 
 def port_bound(cloud: Cloud) -> Found:

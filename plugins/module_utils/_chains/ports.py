@@ -31,7 +31,6 @@ from .services import agent_on
 FEW_PACKETS = 3
 # The kind of a bridge's own port, which is usually down as nothing uses it
 OWN = "internal"
-PATCH = "patch"
 # The bridge into which ports are plugged
 INTEGRATION = "br-int"
 COMMAND = (
@@ -80,7 +79,12 @@ def patched(
 
 
 def is_patch(interface: Interface) -> bool:
-    return interface.kind == PATCH
+    return interface.kind == "patch"
+
+
+def integration_of(switch: Switch) -> str:
+    """Return the name of the bridge into which ports are plugged."""
+    return switch.settings.get("ovn-bridge", INTEGRATION)
 
 
 def names_on(switch: Switch, bridge: str) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ def wires_to(
     bridge = mappings_on(cloud, host).get(physical)
     if switch is None or bridge is None or switch.bridge(bridge) is None:
         return None
-    inner = names_on(switch, switch.settings.get("ovn-bridge", INTEGRATION))
+    inner = names_on(switch, integration_of(switch))
     names = names_on(switch, bridge)
     # A patch to a third bridge may lead to the wire as well.
     return [
