@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from itertools import chain
 
 from .._collect.hosts.metadata_proxy import ADDRESSES
 from .._model.facts import Facts, MetadataProxy
-from .._model.host import Reach
+from .._model.host import OPEN, Reach
 from .._model.instance import LOCALPORT, METADATA_ADDRESS
 from .._model.words import StageName
 from . import dhcp, ovs_router
@@ -117,6 +118,19 @@ def has_address(cloud: Cloud) -> Found:
     )
 
 
+def on_link(cloud: Cloud) -> Found:
+    """Check whether the network itself has a proxy: with OVN it is the only one, and with agents a router may have it.
+
+    A guest of IPv6 alone asks an address of its link, which no router has.
+    """
+    applies_if(cloud.back_end != "ovn")
+    applies_if(given(cloud.port).ipv4 is None)
+    proxies = proxies_on(cloud, dhcp_host(cloud))
+    by_owner = {proxy.owner: proxy for proxy in proxies}
+    own = given(by_owner.get(cloud.network_or_empty.id))
+    return holds_if(bool(given(own.processes)))
+
+
 def agent_alive(cloud: Cloud) -> Found:
     """Check whether the agent works to which the proxy passes the requests."""
     component = agent_of(cloud)
@@ -174,9 +188,10 @@ def is_unknown_router(cloud: Cloud) -> bool:
 def asked(cloud: Cloud) -> Found:
     """Check whether the guest's request reaches the proxy: it has its lease, and asks again and again.
 
-    Guests of others may never ask.
+    Guests of others may never ask, and that of IPv6 alone does so from an address which Neutron does not know.
     """
     applies_if(cloud.guest_has_lease and not cloud.is_of_others)
+    applies_if(given(cloud.port).ipv4)
     proxies = proxies_on(cloud, proxy_host(cloud))
     applies_if(proxies)
     requests = [given(proxy.requests) for proxy in proxies]
@@ -218,7 +233,12 @@ def api_address(cloud: Cloud) -> Found:
         if has_api(facts):
             right += facts.addresses
     applies_if(entries and right)
-    wrong = [entry for entry in entries if not may_be_at(cloud, entry, right)]
+    shared = {entry.address for entry in reach if entry.component != API}
+    wrong = [
+        entry
+        for entry in entries
+        if not may_be_at(cloud, entry, right, shared)
+    ]
     if not wrong:
         return HOLDS
     first = wrong[0]
@@ -229,12 +249,14 @@ def is_of_agent(entry: Reach) -> bool:
     return entry.component == API and "neutron" in entry.named_by
 
 
-def may_be_at(cloud: Cloud, entry: Reach, right: list[str]) -> bool:
+def may_be_at(
+    cloud: Cloud, entry: Reach, right: list[str], shared: Container[str]
+) -> bool:
     """Return whether the API can be at an address: its host has the service, and something listens on the port."""
     host = cloud.host_at(entry.address)
-    # Behind an address that no host has, such as that of a balancer, anything may be.
+    # Anything may be behind an address that no host has, such as that of a balancer, which others look for, too.
     if host is None:
-        return True
+        return entry.how == OPEN or entry.address in shared
     listening = cloud.stores_of(host).listening
     return entry.address in right and (
         listening is None or entry.port in listening
@@ -263,6 +285,13 @@ CHAIN = ChainDefinition(
             process,
             proxy_host,
             "pgrep --list-full haproxy",
+        ),
+        LinkDefinition(
+            "metadata_on_link",
+            dhcp.AGENT,
+            on_link,
+            dhcp_host,
+            "grep --recursive --extended-regexp '^(force|enable_isolated)_metadata' /etc/neutron",
         ),
         LinkDefinition(
             "metadata_address",

@@ -29,8 +29,9 @@ PROJECTS = (
                 carries=("socket(RADOS)",),
                 mentioned_as=(
                     r"\brados\b",
-                    r"\brbd\b",
-                    r"\bceph\b",
+                    # Behind these marks stands a name that somebody has chosen for a back end.
+                    r"(?<![@#])\brbd\b",
+                    r"(?<![@#])\bceph\b",
                     "librados",
                 ),
                 exceptions=("rados.", "rbd."),

@@ -21,7 +21,12 @@ PROJECTS = (
                 # Where libvirt of another host asks during a live migration: in the clear, and with TLS
                 ports=(Port(16509), Port(16514, encrypted=True)),
                 carries=("libvirt",),
-                mentioned_as=("libvirt", r"\bvirsh\b", "qemu", "hypervisor"),
+                mentioned_as=(
+                    "libvirt",
+                    r"\bvirsh\b",
+                    "qemu(?!-img)",
+                    "hypervisor",
+                ),
                 libraries=("libvirt",),
                 exceptions=("libvirt", "Hypervisor"),
                 programs=("libvirtd", "virtqemud", "qemu-kvm"),

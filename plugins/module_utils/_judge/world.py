@@ -33,7 +33,7 @@ from .weights import Parts, Weights
 
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
 FORBIDDEN = re.compile(
-    r"\((?:1044|1142|1143|1227), |access to \w+ '[^']*' in vhost '[^']*' refused for user"
+    r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
 )
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Annotated, Optional
 
 from .baseline import Baseline
@@ -147,6 +148,11 @@ class LoggedError:
     def is_of_run(self) -> bool:
         """Return whether it is an error with an id of the run, and no warning."""
         return self.own and not self.is_warning
+
+    @property
+    def says_what(self) -> bool:
+        """Return whether it says what failed, or how."""
+        return bool(self.exception or self.how)
 
     @property
     def kind(self) -> ErrorKind:
@@ -382,7 +388,7 @@ class Record:
     @property
     def own_errors(self) -> tuple[LoggedError, ...]:
         """Return the errors in the logs that have an id of the run."""
-        return tuple(error for error in self.known_errors if error.is_of_run)
+        return tuple(filter(attrgetter("is_of_run"), self.known_errors))
 
     @property
     def known_agents(self) -> tuple[Agent, ...]:

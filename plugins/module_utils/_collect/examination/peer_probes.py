@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from ..._components.tables import (
+    APIS_BY_PROJECT,
     HOST_OPTIONS,
     PORTS,
     URL_OPTIONS,
@@ -100,7 +101,10 @@ def peers_in(options: Iterable[Option]) -> NamedPeers:
     }
     peers: NamedPeers = {}
     for option in listed:
-        found = peers_of(option.name, option.value)
+        # An address of a port that none of them has is of the service that the section is about.
+        found = peers_of(option.name, option.value) or peers_of(
+            option.name, option.value, APIS_BY_PROJECT.get(option.section)
+        )
         if option.name in HOST_OPTIONS:
             component, port_option, usual = HOST_OPTIONS[option.name]
             given = values.get((option.path, option.section, port_option))

@@ -42,7 +42,7 @@ HOW = {
     How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
     How.DENIED: [
         "(?:permission|access|command) denied", "permission error", "not permitted", r"\b(?:EACCES|EPERM)\b",
-        "ACCESS_REFUSED",
+        r"ACCESS_REFUSED|\bNOT_ALLOWED\b", r"\((?:1130|3159), ",
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
@@ -69,13 +69,17 @@ HOW = {
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration", "incompatible with host", "PRECONDITION_FAILED", status("4(?:06|12|22)"),
+        "unsupported configuration", r"libvirtError\W+(?:XML error|invalid argument|argument unsupported)",
+        "unknown CPU model", "failed to bind socket: cannot assign", "incompatible with host",
+        "PRECONDITION_FAILED", status("4(?:06|12|22)"),
         # That something is in another state is no wrong request.
         rf"^(?!.*(?:status must be|Invalid volume)).*(?:\bBadRequest\b|{status('400')})", "ConflictNovaUsingAttachment",
         # What a web service answers that has nothing at a path; else it names what it does not find.
         r"Not ?Found\W.{0,40}The (?:resource could not be found\.?(?!(?:\s|\\n)*\w)|requested URL was not found)",
         r"NotFound: Not Found \(HTTP 404\)",
         "could not find versioned identity endpoints",
+        # How MySQL calls a question about what is not there: another database or release was meant.
+        r"\((?:1049|1054|1146), ",
     ],
     How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
@@ -113,7 +117,9 @@ BAD_VALUES = compiled(
 # What a service may not do on its own host, or has no more of: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
-    r"|error calling conf_read_file|RADOS object not found \(error connecting|qemu-img: error while writing"
+    r"|error calling conf_read_file|RADOS object not found \(error connecting|\berror opening (?:default )?pool\b"
+    r"|qemu-img: (?:\S+: )?error while|No such file or directory: u?'[\w-]+'|env: \W[\w-]+\W: No such file"
+    r"|failed to execute qemu-img"
     r"|Load key \"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
 # What a peer was denied itself when it did what it had been asked for

@@ -32,9 +32,14 @@ BALANCER = "haproxy"
 # Status of an answer to the guest: the components that it points at, and how they failed
 METADATA: dict[int, tuple[tuple[str, ...], How]] = {
     HTTPStatus.UNAUTHORIZED: (METADATA_API, How.DENIED),
-    HTTPStatus.FORBIDDEN: (METADATA_API, How.DENIED),
+    # Either may have another secret.
+    HTTPStatus.FORBIDDEN: ((*METADATA_AGENTS, *METADATA_API), How.DENIED),
     HTTPStatus.NOT_FOUND: (METADATA_AGENTS, How.MISSING),
-    HTTPStatus.INTERNAL_SERVER_ERROR: (METADATA_API, How.ERROR),
+    # An agent answers so, too, if it reaches nothing.
+    HTTPStatus.INTERNAL_SERVER_ERROR: (
+        (*METADATA_AGENTS, *METADATA_API),
+        How.ERROR,
+    ),
     HTTPStatus.BAD_GATEWAY: (METADATA_AGENTS, How.REFUSED),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         (*METADATA_AGENTS, *METADATA_API),

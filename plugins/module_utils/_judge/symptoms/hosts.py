@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
+from itertools import filterfalse
 from typing import Any
 
 from ..._components.catalogue import COMPONENTS
@@ -22,9 +24,9 @@ from ..._model.symptom import Code, Symptom
 from ..case import Case
 from .owners import components_of, components_that_run
 
-# A word of a check of Ceph that says that nothing can be written
+# A word of a check of Ceph that says that nothing can be written; of flags its text names those that say it
 SEVERE = re.compile(
-    r"FULL|DOWN|INACTIVE|UNAVAILABLE|PAUSE|OSDMAP_FLAGS|SLOW_OPS"
+    r"(?<!NEAR)(?<!BACKFILL)FULL|DOWN|INACTIVE|UNAVAILABLE|SLOW_OPS|OSDMAP_FLAGS:.*(?:pause|\bfull)"
 )
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"
@@ -234,7 +236,7 @@ def ceph(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         facts = host.facts.get("ceph") or {}
         symptoms += osds_down(facts)
-        symptoms += health(facts, checks_before(case, host))
+        symptoms += health(facts, known_checks(case, host))
         symptoms += hanging_commands(host)
     # Each host that can ask reports the same of the one cluster.
     return list(dict.fromkeys(symptoms))
@@ -248,21 +250,23 @@ def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
     return [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)]
 
 
-def checks_before(case: Case, host: Host) -> set[str]:
-    """Return the checks of Ceph that were not passed before, or while all worked."""
+def known_checks(case: Case, host: Host) -> set[str]:
+    """Return the checks of Ceph that were not passed while all worked, or before the run if they let it write."""
+    before = (host.health_before or {}).get("checks") or {}
+    harmless = filterfalse(partial(is_severe, checks=before), before)
     baseline = case.record.baseline
-    return {
-        *((host.health_before or {}).get("checks") or ()),
-        *(baseline.health if baseline else ()),
-    }
+    return {*harmless, *(baseline.health if baseline else ())}
 
 
-def health(facts: Mapping[str, Any], before: Collection[str]) -> list[Symptom]:
+def is_severe(check: str, checks: Mapping[str, str]) -> bool:
+    """Return whether a check of Ceph says that nothing can be written."""
+    return SEVERE.search(f"{check}:{checks[check]}") is not None
+
+
+def health(facts: Mapping[str, Any], known: Collection[str]) -> list[Symptom]:
     checks: Mapping[str, str] = (facts.get("health") or {}).get("checks") or {}
     worse = {
-        name: checks[name]
-        for name in sorted(checks)
-        if is_new_or_severe(name, before)
+        name: checks[name] for name in sorted(set(checks).difference(known))
     }
     symptoms: list[Symptom] = []
     for component in COMPONENTS:
@@ -279,7 +283,8 @@ def health_of(
     ]
     if not names:
         return []
-    how = How.ALARM if any(map(SEVERE.search, names)) else How.WARNING
+    is_alarm = any(map(partial(is_severe, checks=checks), names))
+    how = How.ALARM if is_alarm else How.WARNING
     return [
         Symptom(
             Code.CEPH_HEALTH,
@@ -288,11 +293,6 @@ def health_of(
             reported=tuple(checks[name] for name in names),
         )
     ]
-
-
-def is_new_or_severe(check: str, before: Collection[str]) -> bool:
-    """Return whether a check of Ceph is new, or says that nothing can be written."""
-    return check not in before or SEVERE.search(check) is not None
 
 
 def hanging_commands(host: Host) -> list[Symptom]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from ..._collect.logs.error_text import mentioned_in
 from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
@@ -45,6 +46,8 @@ EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
+# Packages of drivers that a service loads into itself
+LOADED = ("glance_store", "os_brick", "castellan", "tooz")
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
 # These are about a value that was read, and not about the code that reads it.
@@ -117,11 +120,10 @@ def without_remote(errors: Sequence[LoggedError]) -> list[LoggedError]:
 
 
 def first_time(errors: Sequence[LoggedError]) -> float | None:
-    """Return when the first error was logged: of this run, or of anybody if the run has none."""
-    of_run = [error.at for error in errors if error.is_of_run]
-    if of_run:
-        return min(of_run)
-    return min((error.at for error in errors), default=None)
+    """Return when the first error was logged that says what failed: of this run, or of anybody if the run has none."""
+    of_run = list(filter(attrgetter("is_of_run"), errors)) or errors
+    saying = list(filter(attrgetter("says_what"), of_run)) or of_run
+    return min(map(attrgetter("at"), saying), default=None)
 
 
 def with_peer(
@@ -314,21 +316,38 @@ def answering(caller: str) -> list[str]:
 def peers_by_words(error: LoggedError, component: str) -> list[str]:
     """Return the components that a line names, or its logger. A project speaks of itself all the time."""
     own_project = project_of(component)
-    module = module_of(error.raised_in)
-    about_value = error.exception_class in ABOUT_VALUES
     # Its own code went wrong, whatever the line speaks of.
-    if module == own_project and error.how is None and not about_value:
+    if is_of_own_code(error, own_project):
         return []
     named = list(error.mentions)
-    # A driver that is called after a peer has rules of its own, too.
-    is_own_rule = module_of(error.exception) == own_project
-    if not is_own_rule or error.how is not None:
+    # A driver that is called after a peer has rules of its own, too, and waits for others.
+    own = {None: error.exception, How.SILENT.value: error.logger}
+    if module_of(own.get(error.how)) != own_project:
         named += mentioned_in(error.logger)
-    # A value that cannot be used is as much the sender's as that of the module which has read it.
-    if about_value:
-        named += mentioned_in(error.raised_in or "")
-    peers = dict.fromkeys(named)
+    peers = dict.fromkeys(with_raiser(error, named))
     return [peer for peer in peers if project_of(peer) != own_project]
+
+
+def is_of_own_code(error: LoggedError, own_project: str) -> bool:
+    """Return whether the code of a service, or of a driver that it loads, went wrong by itself."""
+    is_raised_there = module_of(error.raised_in) in (own_project, *LOADED)
+    return is_raised_there and error.how is None and not is_about_value(error)
+
+
+def is_about_value(error: LoggedError) -> bool:
+    return error.exception_class in ABOUT_VALUES
+
+
+def with_raiser(error: LoggedError, named: list[str]) -> list[str]:
+    """Return the components that a line names, and that of the module which has raised the error if it says more."""
+    of_raiser = mentioned_in(error.raised_in or "")
+    # A value that cannot be used is as much the sender's as that of the module which has read it.
+    if is_about_value(error):
+        return [*named, *of_raiser]
+    if named or error.how is None:
+        return named
+    # Who speaks to an API puts its answers into other words.
+    return [name for name in of_raiser if name in APIS.values()]
 
 
 def is_out_of_room(case: Case) -> bool:

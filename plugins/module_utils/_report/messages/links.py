@@ -435,6 +435,11 @@ LINKS = {
         "a metadata proxy runs for the network",
         "no proxy runs for the network",
     ),
+    "metadata_on_link": LinkText(
+        "a metadata proxy runs on the network's own link",
+        "no metadata proxy runs on the network's own link, whose address a guest of IPv6 alone asks: DHCP agents have "
+        "one with force_metadata",
+    ),
     "metadata_address": LinkText(
         "the proxy's namespace has the address of the metadata",
         "the namespace of the metadata proxy has {found}, and not {expected}",

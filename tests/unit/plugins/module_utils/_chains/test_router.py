@@ -15,6 +15,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_c
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import router
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, to_json
+from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Examination
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
 from recorded_hosts import printed
@@ -267,6 +268,54 @@ def test_a_router_passes_requests_to_its_proxy_without_having_the_address() -> N
         "metadata_address"
     ]
     assert (both.state, both.owner, both.host) == (LinkState.BROKEN, "neutron-dhcp-agent", HERE)
+
+
+def over_ipv6_alone(record: Json) -> None:
+    record["instance"]["ports"][0]["addresses"] = ["fd57::f816:3eff:fe00:1"]
+
+
+def test_a_guest_of_ipv6_alone_needs_a_proxy_on_its_own_link() -> None:
+    """Its address of the metadata is one of the link: a router does not pass it on."""
+    links_of_both = chains_of(over_ipv6_alone, with_proxies(ROUTER, NETWORK["id"]))["metadata"].links
+    states = {link.code: link.state for link in links_of_both}
+    assert states["metadata_on_link"] is LinkState.HOLDS
+    assert states["metadata_asked"] is LinkState.NOT_APPLICABLE
+
+    def of_router(record: Json) -> None:
+        with_proxies(ROUTER, NETWORK["id"])(record)
+        (proxies,) = network_host(record)["facts"]["metadata"].values()
+        proxies[1]["processes"] = []
+
+    broken = chains_of(over_ipv6_alone, of_router)["metadata"].broken
+    assert broken is not None
+    assert (broken.code, broken.owner, broken.host) == ("metadata_on_link", "neutron-dhcp-agent", HERE)
+    states = {link.code: link.state for link in chains_of(of_router)["metadata"].links}
+    assert states["metadata_on_link"] is LinkState.NOT_APPLICABLE
+
+
+CONTROLLER, NOWHERE = "10.71.16.12", "10.71.16.99"
+
+
+@pytest.mark.parametrize(
+    ("reach", "state"),
+    [
+        ({"nova-api-metadata": (CONTROLLER, "open")}, LinkState.HOLDS),
+        ({"nova-api-metadata": (NOWHERE, "no route to host")}, LinkState.BROKEN),
+        # A balancer has an address of its own; if it does not answer, others miss it as well.
+        ({"nova-api-metadata": (NOWHERE, "open")}, LinkState.HOLDS),
+        ({"nova-api-metadata": (NOWHERE, "silent"), "keystone": (NOWHERE, "silent")}, LinkState.HOLDS),
+    ],
+)
+def test_an_address_of_the_metadata_service_that_leads_nowhere_is_its_agents(reach: Any, state: LinkState) -> None:
+    def probed(record: Json) -> None:
+        probes = [
+            {"component": component, "address": address, "port": 8775, "how": how, "named_by": ["neutron"]}
+            for component, (address, how) in reach.items()
+        ]
+        network_host(record)["examination"] = {**to_json(Examination()), "reach": probes}
+
+    links_by_code = {link.code: link for link in chains_of(with_proxies(ROUTER), probed)["metadata"].links}
+    assert links_by_code["metadata_api_address"].state is state
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def traceback(exception, *frames):
     return [f"Failed: {exception}", "Traceback (most recent call last):", *files, exception]
 
 
-def first_suspects(hosts=HOSTS, **logs):
+def first_suspects(hosts=HOSTS, logger="x.manager", **logs):
     """Return the likeliest suspects, by the lines of errors that each service logs. logs: by host__service."""
     events = []
     for place, lines in logs.items():
@@ -60,7 +60,7 @@ def first_suspects(hosts=HOSTS, **logs):
         wanted = {"keys": {"server": [SERVER], "request": [REQUEST]}, "phrases": [], "windows": [], "errors": True}
         times = {"since": BEGAN, "began": BEGAN, "until": BEGAN + 60}
         scan = Scan(codec.from_json(Wanted, {**wanted, **times}), 0)
-        prefix = f"2026-11-21 12:00:05.000 7 ERROR x.manager [None {REQUEST} u p - - - -] [instance: {SERVER}] "
+        prefix = f"2026-11-21 12:00:05.000 7 ERROR {logger} [None {REQUEST} u p - - - -] [instance: {SERVER}] "
         scan.take(service, ((None, prefix + line) for line in lines), 0)
         events += [Event.from_host(found.to_json(), host=name, source="log", clock=name) for found in scan.events]
     instance = as_json.instance(server=as_json.server(id=SERVER, host="compute1"))
@@ -112,6 +112,25 @@ NOVA = {
         "nova/network/neutron", "keystoneauth1/identity/generic/base",
     ),
     "its password is wrong": (UNAUTHORIZED, "nova/network/neutron", "keystoneauth1/session"),
+    "its model of the CPU is not known": (
+        "libvirt.libvirtError: internal error: Unknown CPU model Skylake-Servr", "nova/virt/libvirt/guest", "libvirt",
+    ),
+    "its machine is of another kind": (
+        "libvirt.libvirtError: invalid argument: could not get preferred machine for /usr/bin/qemu-system-x86_64 "
+        "type=kvm", "nova/virt/libvirt/guest", "libvirt",
+    ),
+    "its consoles are to listen at an address of others": (
+        "libvirt.libvirtError: internal error: qemu unexpectedly closed the monitor: -vnc 10.9.9.9:0: Failed to bind "
+        "socket: Cannot assign requested address", "nova/virt/libvirt/guest", "libvirt",
+    ),
+    "its host has no program to convert images": (
+        "nova.exception.InvalidDiskInfo: Disk info file is invalid: qemu-img failed to execute on /x: Stderr: "
+        "'/usr/bin/prlimit: failed to execute qemu-img: No such file or directory'", "nova/privsep/qemu",
+    ),
+    "its pool is called otherwise": (
+        "rados.ObjectNotFound: [errno 2] RADOS object not found (error opening pool 'vmz')", "nova/storage/rbd_utils",
+        "rados",
+    ),
     "its host has another ceph.conf": (
         "rados.InvalidArgumentError: [errno 22] RADOS invalid argument (error calling conf_read_file)",
         "nova/storage/rbd_utils", "rados",
@@ -122,6 +141,48 @@ NOVA = {
 @pytest.mark.parametrize("raised", NOVA.values(), ids=NOVA)
 def test_a_compute_service_that_asks_wrongly_is_the_first_suspect(raised):
     assert first_suspects(compute1__nova_compute=traceback(*raised)) == {("nova-compute", "compute1")}
+
+
+CONTROLLERS = {
+    "its database has another name": (
+        "nova-conductor", "sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) (1049, \"Unknown database "
+        "'nova_cell'\")", "nova/db/main/api", "pymysql/err",
+    ),
+    "its tables are those of another release": (
+        "nova-conductor", "oslo_db.exception.DBError: (pymysql.err.OperationalError) (1054, \"Unknown column "
+        "'instances.compute_id' in 'field list'\")", "nova/db/main/api", "pymysql/err",
+    ),
+    "it does not speak TLS to the database": (
+        "nova-conductor", "oslo_db.exception.DBConnectionError: (pymysql.err.OperationalError) (3159, 'Connections "
+        "using insecure transport are prohibited while ...')", "nova/db/main/api", "pymysql/err",
+    ),
+    "its store is not among those that it has": (
+        "glance-api", "glance_store.exceptions.UnknownScheme: Unknown scheme 'rbd' found in URI",
+        "glance_store/multi_backend",
+    ),
+    "its host has no program to convert images": (
+        "glance-api", "FileNotFoundError: [Errno 2] No such file or directory: 'qemu-img'",
+        "glance/async_/flows/plugins/image_conversion",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("service", "exception", "frames"), [(a, b, c) for a, b, *c in CONTROLLERS.values()])
+def test_a_service_of_a_controller_that_asks_wrongly_is_the_first_suspect(service, exception, frames):
+    lines = traceback(exception, *frames)
+    assert first_suspects(**{f"controller1__{service.replace('-', '_')}": lines}) == {(service, "controller1")}
+
+
+def test_a_service_that_puts_the_answer_of_an_api_into_its_own_words_does_not_stand_alone():
+    lines = traceback("nova.exception.ImageNotFound: Image 1f could not be found.", "nova/image/glance")
+    assert first_suspects(compute1__nova_compute=lines) == {("glance-api", "controller1")}
+
+
+def test_a_driver_that_waits_for_others_does_not_name_what_it_drives():
+    """Nova's driver of libvirt waits for Neutron to plug the port."""
+    waits = "Timeout waiting for [('network-vif-plugged', 'a')] for instance: eventlet.timeout.Timeout: 300 seconds"
+    suspects = first_suspects(logger="nova.virt.libvirt.driver", compute1__nova_compute=[waits])
+    assert suspects == {("nova-compute", "compute1")}
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,16 @@ def test_peers_know_the_projects_that_name_them():
     }
 
 
+def test_an_address_of_a_port_that_none_has_is_of_the_service_that_the_section_is_about():
+    path = "/etc/nova/nova.conf"
+    options = [
+        ("nova", path, "glance", "api_servers", "http://c1:9393"),
+        ("nova", path, "neutron", "auth_url", "http://c1:5000"),
+        ("nova", path, "DEFAULT", "my_url", "http://c1:9393"),
+    ]
+    assert set(peers_in(options)) == {("glance-api", "c1", 9393, "http"), ("keystone", "c1", 5000, "http")}
+
+
 @pytest.mark.parametrize(
     ("port", "asked_at"), [(None, 8775), ("8780", 8780), ("", 8775), ("no number", 8775), ("0", 8775), ("99999", 8775)]
 )

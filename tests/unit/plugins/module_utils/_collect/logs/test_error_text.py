@@ -75,9 +75,9 @@ MESSAGES = [
     ("(pymysql.err.OperationalError) (2013, 'Lost connection to MySQL server during query')", "broken off", None, None,
      ["database"]),
     ("(pymysql.err.OperationalError) (2006, \"MySQL server has gone away\")", "broken off", None, None, ["database"]),
-    ("(pymysql.err.ProgrammingError) (1146, \"Table 'nova.instances' doesn't exist\")", "missing", None, None,
+    ("(pymysql.err.ProgrammingError) (1146, \"Table 'nova.instances' doesn't exist\")", "malformed", None, None,
      ["database"]),
-    ("(pymysql.err.OperationalError) (1054, \"Unknown column 'ports.foo' in 'field list'\")", "missing", None, None,
+    ("(pymysql.err.OperationalError) (1054, \"Unknown column 'ports.foo' in 'field list'\")", "malformed", None, None,
      ["database"]),
     ("Instance has allocations but is not found in the database.", "missing", None, None, ["database"]),
     ("DB exceeded retry limit.", None, None, None, ["database"]),
@@ -129,7 +129,14 @@ MESSAGES = [
     ("Refusing to bind port 5f0a to dead agent: {'binary': 'neutron-openvswitch-agent', 'host': 'c1.example'}",
      "silent", "neutron-l2-agent", "c1.example", ["neutron-server", "ovsdb"]),
     ("Error scheduling 1f49c276 from last vol-service: storage1@ceph#ceph : ['Traceback']", "error",
-     "cinder-volume", None, ["ceph-mon"]),
+     "cinder-volume", None, []),
+    ("Failed to initialize driver for storage1@rbd-ssd, as Ceph did not answer", None, None, None, ["ceph-mon"]),
+    # Of a virtual host of the queue: its name is a setting of the caller, the rights may be of either
+    ("Connection failed: Connection.open: (530) NOT_ALLOWED - vhost nova_cell1 not found", "denied", None, None, []),
+    # Programs of the writer's own host
+    ("FileNotFoundError: [Errno 2] No such file or directory: 'qemu-img'", "missing", None, None, []),
+    ("Unexpected error while running command. Stderr: \"env: 'qemu-img': No such file or directory\"", "missing", None,
+     None, []),
     # Something is in the way
     ("libvirt.libvirtError: operation failed: domain 'instance-7' already exists with uuid 28f81a63", "conflict", None,
      None, ["libvirt"]),

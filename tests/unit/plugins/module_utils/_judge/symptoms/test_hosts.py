@@ -320,7 +320,8 @@ def test_a_ceph_that_is_well_shows_nothing():
 
 
 @pytest.mark.parametrize(
-    ("check", "how"), [("OSD_NEARFULL", "alarm"), ("PG_DEGRADED", "warning"), ("MON_CLOCK_SKEW", "warning")]
+    ("check", "how"),
+    [("OSD_FULL", "alarm"), ("OSD_NEARFULL", "warning"), ("PG_DEGRADED", "warning"), ("MON_CLOCK_SKEW", "warning")],
 )
 def test_a_check_of_ceph_is_an_alarm_if_nothing_can_be_written(check, how):
     assert [said for _component, said in ceph_words({check: "x"})] == [how]
@@ -345,9 +346,27 @@ def test_a_warning_of_ceph_counts_if_it_is_new(before, told):
     assert [how for _component, how in ceph_words({"PG_DEGRADED": "x"}, before)] == told
 
 
-@pytest.mark.parametrize("check", ["OSD_DOWN", "POOL_FULL", "PG_UNAVAILABLE", "OSDMAP_FLAGS", "SLOW_OPS"])
+SEVERE = {
+    "OSD_DOWN": "1 osds down",
+    "POOL_FULL": "1 pool(s) full",
+    "PG_UNAVAILABLE": "x",
+    "OSDMAP_FLAGS": "pauserd,pausewr,noout flag(s) set",
+    "SLOW_OPS": "4 slow ops",
+}
+
+
+@pytest.mark.parametrize("check", SEVERE)
 def test_a_severe_check_of_ceph_counts_even_if_it_is_old(check):
-    assert ceph_words({check: "x"}, {check: "x"}) == [("ceph-osd", "alarm")]
+    checks = {check: SEVERE[check]}
+    assert ceph_words(checks, checks) == [("ceph-osd", "alarm")]
+
+
+@pytest.mark.parametrize(
+    ("check", "text"), [("OSDMAP_FLAGS", "noout flag(s) set"), ("OSD_NEARFULL", "1 nearfull osd(s)")]
+)
+def test_a_check_of_ceph_with_which_all_can_be_written_counts_if_it_is_new(check, text):
+    assert ceph_words({check: text}, {check: text}) == []
+    assert ceph_words({check: text}) == [("ceph-osd", "warning")]
 
 
 @pytest.mark.parametrize(
