@@ -18,19 +18,20 @@ ON_HOSTS = {
     "rights": (
         "stat --format='%n %U %a' /etc/ceph /etc/ceph/* /var/lib/nova/instances /var/lib/neutron/dhcp"
         " /etc/glance/glance-api.conf /etc/keystone/fernet-keys /etc/sudoers.d/* /var/lib/libvirt/qemu"
-        " /var/run/uwsgi/*.socket /opt/stack/data/nova/instances 2>/dev/null"
+        " /var/run/uwsgi/*.socket /opt/stack/data/nova/instances /usr/lib/python3/dist-packages/vif_plug_ovs"
+        " 2>/dev/null"
     ),
     "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
         "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
         " cat /proc/sys/net/ipv4/ip_local_reserved_ports /proc/sys/net/core/somaxconn"
     ),
-    "mounts": "grep -E '^tmpfs /(etc|var|run/netns)' /proc/mounts",
+    "mounts": "grep -E '^tmpfs /(etc|var|run/netns)|/dev/net/tun' /proc/mounts",
     "switch": (
         "ovs-vsctl --columns=external_ids list open_vswitch 2>/dev/null; ovs-vsctl get-manager 2>/dev/null;"
         " ovs-vsctl --if-exists get open_vswitch . other_config:flow-restore-wait 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
-        " ovs-vsctl --columns=protocols find bridge name=br-int 2>/dev/null;"
+        " ovs-vsctl --columns=protocols,stp_enable,other_config find bridge name=br-int 2>/dev/null;"
         " ovs-vsctl --columns=name list mirror 2>/dev/null;"
         " ovs-vsctl --columns=flow_limit list flow_table 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
@@ -51,6 +52,8 @@ ON_HOSTS = {
         "test ! -e /etc/ceph/ceph.client.admin.keyring || { timeout 20 ceph config dump;"
         " timeout 20 ceph osd pool get vms crush_rule; timeout 20 ceph osd crush rule ls;"
         " timeout 20 rbd config pool get vms rbd_qos_iops_limit;"
+        " for user in $(timeout 20 radosgw-admin user list | tr -d '[], \"'); do"
+        ' timeout 20 radosgw-admin user info --uid "$user" | grep suspended; done;'
         " timeout 20 ceph daemon osd.0 config get osd_debug_inject_dispatch_delay_probability; } 2>/dev/null"
     ),
 }
@@ -77,7 +80,10 @@ ON_CONTROLLER = {
         " SELECT COUNT(*) FROM keystone.assignment;"
         " SELECT action, COUNT(*) FROM neutron.networkrbacs GROUP BY action;"
         " SELECT host FROM nova.compute_nodes WHERE deleted=0;"
-        " SELECT COUNT(*) FROM cinder.quota_usages WHERE in_use >= 1000"
+        " SELECT COUNT(*) FROM cinder.quota_usages WHERE in_use >= 1000;"
+        " SELECT name FROM keystone.role; SELECT COUNT(*) FROM keystone.project_endpoint;"
+        ' SHOW COLUMNS FROM neutron.networks LIKE "catalogue"; SELECT name FROM nova_api.cell_mappings;'
+        " SELECT user, host FROM mysql.global_priv"
         "' 2>/dev/null"
     ),
     "queue": (

@@ -11,6 +11,7 @@ from functools import partial
 from catalogue_parts import Cloud, Part, Peer, Special
 from devstack_faults import COMPUTE, CONDUCTOR, LIBVIRT, METADATA, MYSQL, OVN_AGENT, SCHEDULER
 from devstack_under_test import HOST
+from eighth_fresh import eighth_fresh_of
 from fifth_fresh import fifth_fresh_of
 from lab_under_test import DIRECTORY, HOSTS
 from seventh_fresh import seventh_fresh_of
@@ -78,5 +79,6 @@ CLOUD = Cloud(
         "fifth": tuple(fifth_fresh_of(SITE)),
         "sixth": tuple(sixth_fresh_of(SITE)),
         "seventh": tuple(seventh_fresh_of(SITE)),
+        "eighth": tuple(eighth_fresh_of(SITE)),
     },
 )

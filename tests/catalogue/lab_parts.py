@@ -10,6 +10,7 @@ from functools import partial
 
 from breaking import unplugged
 from catalogue_parts import Cloud, Part, Peer, Special
+from eighth_fresh import eighth_fresh_of
 from fifth_fresh import fifth_fresh_of
 from fourth_fresh import fourth_fresh_of
 from fresh import fresh_of
@@ -152,5 +153,6 @@ CLOUD = Cloud(
         "fifth": tuple(fifth_fresh_of(SITE)),
         "sixth": tuple(sixth_fresh_of(SITE)),
         "seventh": tuple(seventh_fresh_of(SITE)),
+        "eighth": tuple(eighth_fresh_of(SITE)),
     },
 )
