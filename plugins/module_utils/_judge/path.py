@@ -63,10 +63,13 @@ def path_of(
     leads to the stage, there is only the first.
     """
     hops = hops_to_stage(cause, case, step, symptoms)
-    arrows = own_arrow(cause, hops or (), case.weights)
     if hops is None:
-        return arrows
+        return own_arrow(cause, None, case.weights)
     place: Place = cause.place
+    last = (cause, *hops)[-1].component
+    failure = missing(step, symptoms) or answer_of(last, symptoms)
+    first = (*[hop.symptom for hop in hops], failure)[0]
+    arrows = own_arrow(cause, first, case.weights)
     for hop in hops:
         arrows += (
             Arrow(
@@ -74,7 +77,7 @@ def path_of(
             ),
         )
         place = hop.place
-    return (*arrows, Arrow(place, STAGE, missing(step, symptoms)))
+    return (*arrows, Arrow(place, STAGE, failure))
 
 
 def named_peer(hop: Hop, peer: Place, case: Case) -> Symptom | None:
@@ -112,13 +115,20 @@ def missing(step: Step | None, symptoms: Iterable[Symptom]) -> Symptom | None:
     )
 
 
+def answer_of(
+    component: str | None, symptoms: Iterable[Symptom]
+) -> Symptom | None:
+    """Return how a component answered the run, which failed at that."""
+    answers = (one for one in symptoms if one.kind is Kind.ANSWER)
+    return next((one for one in answers if one.component == component), None)
+
+
 def own_arrow(
-    cause: Cause, hops: Sequence[Hop], weights: Weights
+    cause: Cause, first: Symptom | None, weights: Weights
 ) -> tuple[Arrow, ...]:
-    """Return what is wrong with a cause; nothing if only its missing step or the first hop shows it."""
+    """Return what is wrong with a cause; nothing if only its missing step shows it, or the first arrow from it."""
     main = main_symptom(cause, weights)
-    shown_by_hop = [hop.symptom for hop in hops[:1]]
-    if main.kind == Kind.STEP or main in shown_by_hop:
+    if main.kind == Kind.STEP or main == first:
         return ()
     return (Arrow(cause.place, cause.place, main),)
 

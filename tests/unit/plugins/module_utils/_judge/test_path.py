@@ -114,6 +114,19 @@ def test_without_a_flow_the_path_ends_at_who_answered_the_last_request():
 # By a chain
 
 
+def test_an_answer_with_which_the_stage_ended_leads_to_it_by_itself():
+    calls = [call(500, "identity")]
+    keystone = ("keystone", "ctl")
+    answered, logged = seen(Kind.ANSWER, *keystone), seen(Kind.ERROR, *keystone)
+    given = {"step": None, "stage": stage("auth", calls=calls)}
+    assert path(keystone, answered, **given) == [Arrow(keystone, STAGE, answered)]
+    assert path(keystone, answered, own=[logged], **given) == [
+        Arrow(keystone, keystone, logged),
+        Arrow(keystone, STAGE, answered),
+    ]
+    assert path(keystone, logged, **given)[-1] == Arrow(keystone, STAGE, None)
+
+
 def link(code, state, owner, host):
     return Link(code, LinkState(state), owner, host)
 
