@@ -30,7 +30,7 @@ from .definitions import (
 from .ovn_port import FLOWS
 from .ovs_port import DEAD_VLAN, agent_links
 from .ovs_router import is_open
-from .ports import tunnel_between
+from .ports import directed, tunnel_between
 from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
@@ -190,6 +190,13 @@ def tunneled(cloud: Cloud) -> Found:
     return first_broken(found)
 
 
+def sent_to_server(cloud: Cloud) -> Found:
+    """Check whether the guest's request goes into the tunnel to dnsmasq's host."""
+    way = (cloud.host, dhcp_host(cloud))
+    trace = cloud.trace("dhcp")
+    return given(directed(cloud, cloud.network_or_empty, way, trace))
+
+
 def unobstructed(cloud: Cloud) -> Found:
     """Check whether nothing in the network's namespace keeps packets from dnsmasq."""
     network = cloud.network_or_empty.id
@@ -271,6 +278,9 @@ CHAIN = ChainDefinition(
             lambda cloud: passes(cloud, "dhcp"),
             here,
             FLOWS,
+        ),
+        LinkDefinition(
+            "dhcp_directed", "neutron-l2-agent", sent_to_server, here, FLOWS
         ),
         LinkDefinition(
             "dhcp_received",

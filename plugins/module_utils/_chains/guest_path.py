@@ -28,6 +28,7 @@ from .ports import (
     COMMAND,
     carrier,
     carrying,
+    directed,
     open_ports,
     tunnel_between,
     wired,
@@ -87,6 +88,19 @@ def sent(cloud: Cloud) -> Found:
         on_host(cloud, path.source, TO_GUEST + path.check)
         for path in cloud.paths
     )
+
+
+def tunneled(cloud: Cloud) -> Found:
+    """Check whether a packet goes into the tunnel to the other guest's host."""
+    return first_broken(into_tunnel(cloud, path) for path in cloud.paths)
+
+
+def into_tunnel(cloud: Cloud, path: GuestPath) -> Found | None:
+    if path.is_routed:
+        return None
+    hosts = (cloud.host_of_port(path.source), cloud.host_of_port(path.target))
+    trace = cloud.trace_on(hosts[0], path.source.id, TO_GUEST + path.check)
+    return directed(cloud, path.target_network, hosts, trace)
 
 
 def received(cloud: Cloud) -> Found:
@@ -157,6 +171,9 @@ CHAIN = ChainDefinition(
             "path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND
         ),
         LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
+        LinkDefinition(
+            "path_directed", "neutron-l2-agent", tunneled, nowhere, FLOWS
+        ),
         LinkDefinition(
             "path_received", "neutron-l2-agent", received, nowhere, FLOWS
         ),

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import product
 
 from .._model.instance import Network
-from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch
+from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch, Trace
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
@@ -168,6 +168,27 @@ def tunnel_between(
     is_there = far in map(cloud.host_at, remotes)
     found = holds_if(is_there, listed(remotes), far)
     return replace(found, host=near, owner=carrier(cloud))
+
+
+def directed(
+    cloud: Cloud,
+    network: Network,
+    way: tuple[str | None, str | None],
+    trace: Trace | None,
+) -> Found | None:
+    """Return whether a packet goes from a host to another one in a tunnel; None if that needs none, or was not traced.
+
+    way: the names of the two hosts.
+    """
+    tunnel = tunnel_between(cloud, network, *way)
+    if tunnel is None or trace is None or trace.ends is None:
+        return None
+    _near, far = way
+    to = list(filter(None, map(cloud.host_at, trace.ends)))
+    found = holds_if(far in to, listed(to), far)
+    return replace(
+        found, host=tunnel.host, owner=tunnel.owner, command=trace.command
+    )
 
 
 def carrying(cloud: Cloud) -> set[str]:

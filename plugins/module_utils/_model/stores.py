@@ -181,6 +181,7 @@ class Trace:
 
     packet: dhcp, metadata, ping, or to_guest_ or from_guest_ with what a guest tried. outcome: answered (by OVN), sent
     or dropped. table, rule: those that end it. command: what traces it. listing: what lists the flow that ends it.
+    ends: the addresses of the hosts to which it goes in tunnels.
     """
 
     port: str
@@ -190,6 +191,7 @@ class Trace:
     rule: Optional[str] = None
     command: Optional[str] = omitted()
     listing: Optional[str] = omitted()
+    ends: Optional[tuple[str, ...]] = omitted()
 
     @property
     def is_unallowed(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ..._model.instance import DescribedInstance, GuestPath, Network, Port
@@ -27,6 +27,12 @@ RESUMED = "Resuming from table"
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
+# The end of a tunnel, as the datapath of the kernel has it, and in the headers that the one of userspace writes
+TUNNEL_END = re.compile(
+    r"\b(?:tunnel|ipv[46])\([^()]*?\b(?:ipv6_)?dst=([0-9a-f.:]+)"
+)
+# The datapath of userspace asks for the MAC of the other host before it sends anything there.
+NEIGHBOR = re.compile(r"neighbor cache miss for ([0-9a-f.:]+)")
 # What ovn-trace says of a port that the southbound database does not have; an older one goes on with a port that has no
 # name
 NO_PORT = re.compile(
@@ -63,17 +69,17 @@ class Entry:
 
 @dataclass(frozen=True)
 class Question:
-    """A packet to be traced, for a port. receiver: the interface that has to get it; None where any will do."""
+    """A packet to be traced, for a port. receivers: interfaces, one of which has to get it; none where any will do."""
 
     port: str
     packet: Packet
     entry: Entry
-    receiver: str | None = None
+    receivers: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
         # The names of interfaces tell whether it got there, not the numbers of the datapath.
-        options = ("--names",) if self.receiver else ()
+        options = ("--names",) if self.receivers else ()
         return (
             "ovs",
             "ovs-appctl",
@@ -105,8 +111,37 @@ def of_instance(
     for port in instance.ports:
         entry = entry_of(switch, port.id)
         if entry is not None:
-            for packet in packets_of(port, instance.network_of(port)):
-                yield Question(port.id, packet, entry)
+            network = instance.network_of(port)
+            exits = exits_to_servers(switch, network, entry)
+            for packet in packets_of(port, network):
+                yield Question(port.id, packet, entry, exits)
+
+
+def exits_to_servers(
+    switch: Switch, network: Network, entry: Entry
+) -> tuple[str, ...]:
+    """Return the devices by one of which a guest's packets have to leave for the agents that serve its network.
+
+    Some of them may be on this host, and with OVN each host serves its guests itself.
+    """
+    serving = [port.id for port in network.serving]
+    if network.distributed or switch.interface_of(serving) is not None:
+        return ()
+    return exits_of(switch, network, entry)
+
+
+def exits_of(
+    switch: Switch, network: Network, entry: Entry
+) -> tuple[str, ...]:
+    """Return the devices by which packets of a physical network leave a host; none if that cannot be told."""
+    integration = sole(
+        one for one in switch.bridges if one.name == entry.bridge
+    )
+    if integration is None or not network.is_physical:
+        return ()
+    return tuple(
+        device.name for device in devices_of(switch, network, integration)
+    )
 
 
 def of_paths(
@@ -117,19 +152,25 @@ def of_paths(
         entry = entry_of(switch, path.source.id)
         receiver = switch.interface_of([path.target.id])
         if entry is not None:
-            yield from of_departure(path, entry, receiver)
+            yield from of_departure(switch, path, entry, receiver)
         elif receiver is not None:
             yield from of_arrival(switch, path, receiver)
 
 
 def of_departure(
-    path: GuestPath, entry: Entry, receiver: Interface | None
+    switch: Switch, path: GuestPath, entry: Entry, receiver: Interface | None
 ) -> Iterator[Question]:
     """Return the packet of a guest on this host. receiver: the interface of the other guest, if it is here, too."""
+    receivers: tuple[str, ...] = ()
     # A router may be on another host.
-    must_get_to = None if receiver is None or path.is_routed else receiver.name
+    if not path.is_routed:
+        receivers = (
+            (receiver.name,)
+            if receiver
+            else exits_of(switch, path.source_network, entry)
+        )
     for packet in leaving(path):
-        yield Question(path.source.id, packet, entry, must_get_to)
+        yield Question(path.source.id, packet, entry, receivers)
 
 
 def of_arrival(
@@ -143,7 +184,7 @@ def of_arrival(
     if entry is None:
         return
     for packet in arriving(path):
-        yield Question(path.target.id, packet, entry, receiver.name)
+        yield Question(path.target.id, packet, entry, (receiver.name,))
 
 
 def entry_of(switch: Switch, port: str) -> Entry | None:
@@ -199,16 +240,23 @@ def by_device(
 def device_of(
     switch: Switch, network: Network, integration: Bridge
 ) -> Interface | None:
-    """Return the device of the bridge of a physical network: of OVN's mapping, or of the only bridge with a device."""
-    by_bridge: dict[str, Interface] = {}
+    """Return the first device of the bridge of a physical network."""
+    return next(iter(devices_of(switch, network, integration)), None)
+
+
+def devices_of(
+    switch: Switch, network: Network, integration: Bridge
+) -> list[Interface]:
+    """Return the devices of the bridge of a physical network: of OVN's mapping, or of the only bridge with any."""
+    by_bridge: dict[str, list[Interface]] = {}
     for interface in switch.interfaces:
         bridge = None if interface.kind else switch.bridge_of(interface.name)
         if bridge is not None and bridge != integration:
-            by_bridge.setdefault(bridge.name, interface)
+            by_bridge.setdefault(bridge.name, []).append(interface)
     mapped = switch.mappings.get(network.physical or "")
     if mapped is None:
-        return sole(by_bridge.values())
-    return by_bridge.get(mapped)
+        return sole(by_bridge.values()) or []
+    return by_bridge.get(mapped, [])
 
 
 def in_words(packet: Packet) -> str:
@@ -220,7 +268,7 @@ def traced(host: Host, question: Question) -> Trace:
         host.ask(*question.words),
         question.port,
         question.packet.name,
-        question.receiver,
+        question.receivers,
     )
     return replace(trace, command=command_of(question.words))
 
@@ -231,18 +279,20 @@ def command_of(words: Sequence[str]) -> str:
 
 
 def parsed(
-    text: str, port: str, packet: str, receiver: str | None = None
+    text: str, port: str, packet: str, receivers: Sequence[str] = ()
 ) -> Trace:
-    """Return the outcome of a trace, and the flow that ends it. receiver: the interface that has to get the packet."""
+    """Return the outcome of a trace, and the flow that ends it. receivers: one of them has to get the packet."""
     actions = ACTIONS.findall(text)
     if not actions:
         raise ValueError(text[:LONGEST_RULE])
     if BY_CONTROLLER.search(text):
         return Trace(port, packet, ANSWERED)
     # A switch that has not learned an address sends its packets to all ports.
-    is_sent = gets_to(receiver, actions) if receiver else actions[-1] != "drop"
+    is_sent = (
+        gets_to(receivers, actions) if receivers else actions[-1] != "drop"
+    )
     if is_sent:
-        return Trace(port, packet, SENT)
+        return Trace(port, packet, SENT, ends=tunnel_ends(text, actions))
     step = last_step(text)
     if step is None:
         return Trace(port, packet, DROPPED)
@@ -289,9 +339,16 @@ def last_step(text: str) -> Step | None:
     return step
 
 
-def gets_to(interface: str, actions: list[str]) -> bool:
-    name = re.compile(rf"(?<![\w.-]){re.escape(interface)}(?![\w.-])")
+def gets_to(interfaces: Iterable[str], actions: list[str]) -> bool:
+    names = "|".join(map(re.escape, interfaces))
+    name = re.compile(rf"(?<![\w.-])(?:{names})(?![\w.-])")
     return any(map(name.search, actions))
+
+
+def tunnel_ends(text: str, actions: list[str]) -> tuple[str, ...]:
+    """Return the addresses of the hosts to which a packet goes in tunnels."""
+    found = [*TUNNEL_END.findall("\n".join(actions)), *NEIGHBOR.findall(text)]
+    return tuple(dict.fromkeys(found))
 
 
 def read_logical(host: Host, instance: DescribedInstance) -> tuple[Trace, ...]:

@@ -10,11 +10,9 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import filterfalse
 from typing import Any
 
 from ..._components.catalogue import COMPONENTS
-from ..._components.component import Component
 from ..._components.tables import BY_NAME, OWN_ADDRESSES
 from ..._model.details import JourneyDetails
 from ..._model.host import Exhausted, GivenAddress, Host, OwnReport
@@ -233,10 +231,12 @@ def has_writable_database(host: Host) -> bool:
 def ceph(case: Case) -> list[Symptom]:
     """Return Ceph's own health, as far as it was better before the run, and commands of Ceph that hang."""
     symptoms: list[Symptom] = []
+    baseline = case.record.baseline
+    usual = baseline.health if baseline else ()
     for host in case.record.hosts:
         facts = host.facts.get("ceph") or {}
         symptoms += osds_down(facts)
-        symptoms += health(facts, known_checks(case, host))
+        symptoms += health(facts, checks_before(host), usual)
         symptoms += hanging_commands(host)
     # Each host that can ask reports the same of the one cluster.
     return list(dict.fromkeys(symptoms))
@@ -250,49 +250,41 @@ def osds_down(facts: Mapping[str, Any]) -> list[Symptom]:
     return [Symptom(Code.OSD_DOWN, "ceph-osd", how=How.DOWN, reported=down)]
 
 
-def known_checks(case: Case, host: Host) -> set[str]:
-    """Return the checks of Ceph that were not passed while all worked, or before the run if they let it write."""
-    before = (host.health_before or {}).get("checks") or {}
-    harmless = filterfalse(partial(is_severe, checks=before), before)
-    baseline = case.record.baseline
-    return {*harmless, *(baseline.health if baseline else ())}
+def checks_before(host: Host) -> Collection[str]:
+    """Return the checks of Ceph that were not passed before the run."""
+    return (host.health_before or {}).get("checks") or ()
 
 
 def is_severe(check: str, checks: Mapping[str, str]) -> bool:
-    """Return whether a check of Ceph says that nothing can be written."""
+    """Return whether a check of Ceph says that something cannot be written."""
     return SEVERE.search(f"{check}:{checks[check]}") is not None
 
 
-def health(facts: Mapping[str, Any], known: Collection[str]) -> list[Symptom]:
+def health(
+    facts: Mapping[str, Any], before: Collection[str], usual: Collection[str]
+) -> list[Symptom]:
+    """Return what checks of Ceph say that is new or severe; it is no alarm if they were not passed while all worked."""
     checks: Mapping[str, str] = (facts.get("health") or {}).get("checks") or {}
-    worse = {
-        name: checks[name] for name in sorted(set(checks).difference(known))
-    }
+    severe = set(filter(partial(is_severe, checks=checks), checks))
+    new = set(checks).difference(before, usual)
+    alarms = severe.difference(usual)
     symptoms: list[Symptom] = []
     for component in COMPONENTS:
-        symptoms += health_of(component, worse)
-    return symptoms
-
-
-def health_of(
-    component: Component, checks: Mapping[str, str]
-) -> list[Symptom]:
-    """Return what checks of Ceph say about a component."""
-    names = [
-        name for name in checks if name.startswith(component.health_checks)
-    ]
-    if not names:
-        return []
-    is_alarm = any(map(partial(is_severe, checks=checks), names))
-    how = How.ALARM if is_alarm else How.WARNING
-    return [
-        Symptom(
+        names = [
+            name
+            for name in sorted(severe | new)
+            if name.startswith(component.health_checks)
+        ]
+        if not names:
+            continue
+        symptom = Symptom(
             Code.CEPH_HEALTH,
             component.name,
-            how=how,
+            how=How.WARNING if alarms.isdisjoint(names) else How.ALARM,
             reported=tuple(checks[name] for name in names),
         )
-    ]
+        symptoms.append(symptom)
+    return symptoms
 
 
 def hanging_commands(host: Host) -> list[Symptom]:

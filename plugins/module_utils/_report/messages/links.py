@@ -502,6 +502,11 @@ LINKS = {
         "a logical flow drops packets between both guests: {subject}, {found}",
         "a logical flow drops packets between both guests ({subject})",
     ),
+    "dhcp_directed": LinkText(
+        "the guest's DHCP request goes into the tunnel to the host of dnsmasq",
+        "the guest's DHCP request goes into tunnels to {found}, and not to {expected}",
+        "the guest's DHCP request does not go into the tunnel to {expected}",
+    ),
     "dhcp_tunnels": LinkText(
         "the hosts of guests and dnsmasq have tunnels to each other",
         "no tunnel to {expected}: Open vSwitch has tunnels to {found}",
@@ -517,6 +522,11 @@ LINKS = {
         "a flow drops packets to the other guest: {subject}, {found}",
         "a flow drops packets to the other guest ({subject})",
         "a flow drops packets to the other guest: {match}",
+    ),
+    "path_directed": LinkText(
+        "packets to the other guest go into the tunnel to its host",
+        "packets to the other guest go into tunnels to {found}, and not to {expected}",
+        "packets to the other guest do not go into the tunnel to {expected}",
     ),
     "path_received": LinkText(
         "the flows let packets of the other guest in",

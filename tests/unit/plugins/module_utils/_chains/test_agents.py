@@ -173,21 +173,37 @@ def test_what_does_not_run_loses_no_request_on_its_way(processes: list[Json], st
     assert links_of["dhcp_process"] is (LinkState.HOLDS if processes else LinkState.BROKEN)
 
 
-@pytest.mark.parametrize("name", [HERE, "network1"])
-def test_where_tunnels_carry_the_network_those_to_dnsmasq_and_back_are_needed(name: str) -> None:
-    def tunneled(record: Json) -> None:
+def tunneled(*cut_off: str) -> Callable[[Json], None]:
+    """Have the network in tunnels between this host and that of dnsmasq; those of some hosts lead elsewhere."""
+
+    def change(record: Json) -> None:
         record["instance"]["networks"][0].update(kind="vxlan", physical=None)
-        ends = {HERE: "network1", "network1": HERE}
-        for near, far in ends.items():
-            address = "192.0.2.9" if near == name else host(record, far)["facts"]["addresses"][0]
+        for near, far in {HERE: "network1", "network1": HERE}.items():
+            address = "192.0.2.9" if near in cut_off else host(record, far)["facts"]["addresses"][0]
             tunnel = {"name": "vxlan-1", "kind": "vxlan", "ofport": 3, "remote": address}
             host(record, near)["stores"]["switch"]["interfaces"].append(tunnel)
 
-    links_of = {link.code: link for link in chains_of(started, assigned, tunneled)["dhcp"].links}
+    return change
+
+
+@pytest.mark.parametrize("name", [HERE, "network1"])
+def test_where_tunnels_carry_the_network_those_to_dnsmasq_and_back_are_needed(name: str) -> None:
+    links_of = {link.code: link for link in chains_of(started, assigned, tunneled(name))["dhcp"].links}
     link = links_of["dhcp_tunnels"]
     assert (link.state, link.owner, link.host) == (LinkState.BROKEN, L2, name)
     on_wires = {link.code: link.state for link in chains_of(started, assigned)["dhcp"].links}
     assert on_wires["dhcp_tunnels"] is LinkState.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("is_directed", "state"), [(True, LinkState.HOLDS), (False, LinkState.BROKEN)])
+def test_a_request_has_to_go_into_the_tunnel_to_dnsmasq(is_directed: bool, state: LinkState) -> None:
+    def traced(record: Json) -> None:
+        ends = host(record, "network1")["facts"]["addresses"] if is_directed else []
+        trace = {"port": PORT, "packet": "dhcp", "outcome": "sent", "table": None, "rule": None, "ends": ends}
+        host(record, HERE)["stores"]["traces"] = [trace]
+
+    link = {link.code: link for link in chains_of(started, assigned, tunneled(), traced)["dhcp"].links}["dhcp_directed"]
+    assert (link.state, link.owner, link.host) == (state, L2, HERE)
 
 
 def test_the_chain_of_the_port_holds() -> None:

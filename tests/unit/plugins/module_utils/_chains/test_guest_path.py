@@ -140,6 +140,7 @@ def test_flows_that_let_all_pass_hold() -> None:
         "path_bridge_wired": LinkState.HOLDS,
         "path_ports_open": LinkState.HOLDS,
         "path_sent": LinkState.HOLDS,
+        "path_directed": LinkState.NOT_APPLICABLE,
         "path_received": LinkState.HOLDS,
     }
 
@@ -154,6 +155,25 @@ def test_a_missing_tunnel_to_the_other_host_breaks_the_path() -> None:
     assert (link.code, link.owner, link.host) == ("path_tunnel", "neutron-l2-agent", SECOND)
     assert links.broken(link)[0] == f"no tunnel to {FIRST}: Open vSwitch has tunnels to 192.0.2.9"
     assert chain_of(sent, tunnels_to("192.0.2.9", ADDRESSES[FIRST])).broken is None
+
+
+@pytest.mark.parametrize(
+    ("ends", "found"), [([], "none"), (["10.71.16.13"], "network1"), ([ADDRESSES[FIRST]], None), (None, None)]
+)
+def test_a_packet_has_to_go_into_the_tunnel_to_the_other_host(ends: list[str] | None, found: str | None) -> None:
+    def ending(record: Json) -> None:
+        for trace in traces(record, SECOND):
+            trace["ends"] = ends
+
+    chain = chain_of(sent, tunnels_to(ADDRESSES[FIRST]), ending)
+    directed = next(link for link in chain.links if link.code == "path_directed")
+    if found is None:
+        assert chain.broken is None
+        assert directed.state is (LinkState.HOLDS if ends else LinkState.NOT_APPLICABLE)
+        return
+    assert chain.broken == directed
+    assert (directed.owner, directed.host, directed.found) == ("neutron-l2-agent", SECOND, found)
+    assert links.broken(directed)[0] == f"packets to the other guest go into tunnels to {found}, and not to {FIRST}"
 
 
 def test_without_a_lost_packet_there_is_no_chain() -> None:

@@ -16,6 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.sympto
 from ansible_collections.stackproof.provision.plugins.module_utils._model.baseline import Baseline, IdleService
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import to_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.error_kind import ErrorKind
+from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import StageError
 from failed_runs import run_of
 from tree import RECORDED
@@ -96,20 +97,21 @@ def test_a_service_that_did_not_run_either_while_all_worked_is_no_symptom():
 
 
 @pytest.mark.parametrize(
-    ("check", "before", "counts"),
+    ("check", "before", "hows"),
     [
-        ("POOL_NO_REDUNDANCY", (), True),
-        ("POOL_NO_REDUNDANCY", ("POOL_NO_REDUNDANCY",), False),
+        ("POOL_NO_REDUNDANCY", (), {How.WARNING}),
+        ("POOL_NO_REDUNDANCY", ("POOL_NO_REDUNDANCY",), set()),
+        ("OSD_DOWN", (), {How.ALARM}),
         # More may be down than there were.
-        ("OSD_DOWN", ("OSD_DOWN",), True),
+        ("OSD_DOWN", ("OSD_DOWN",), {How.WARNING}),
     ],
 )
-def test_a_check_of_ceph_that_was_not_passed_either_while_all_worked_is_no_symptom(check, before, counts):
+def test_a_check_of_ceph_that_was_not_passed_either_while_all_worked_is_no_alarm(check, before, hows):
     record = run_of("osd-stopped")
     for host in record["hosts"]:
         facts = host["facts"]
         if facts.get("ceph"):
             facts["ceph"].update(health={"status": "HEALTH_WARN", "checks": {check: "words of Ceph"}}, osds={})
     typed = as_json.typed({**record, "baseline": to_json(Baseline("x", health=before))})
-    found = [symptom.reported for symptom in hosts.ceph(Case(typed, typed.failed_stage))]
-    assert (("words of Ceph",) in found) == counts
+    found = hosts.ceph(Case(typed, typed.failed_stage))
+    assert {symptom.how for symptom in found if symptom.reported == ("words of Ceph",)} == hows

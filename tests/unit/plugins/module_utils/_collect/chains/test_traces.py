@@ -142,12 +142,14 @@ def test_a_port_that_ovn_does_not_have_sends_nothing(text):
     ],
 )
 def test_a_packet_that_does_not_get_to_its_guest_has_the_flow_that_ends_it(name, table, rule, listed):
-    trace = traces.parsed(ARRIVING[f"arrives in a tunnel {name}"], "p", "x", "tapb26ea1a5-f4")
+    trace = traces.parsed(ARRIVING[f"arrives in a tunnel {name}"], "p", "x", ["tapb26ea1a5-f4"])
     assert trace == Trace("p", "x", "dropped", table, rule, listing=f"ovs-ofctl dump-flows {listed}")
 
 
 def test_a_packet_arrives_if_it_gets_to_the_interface_of_its_guest():
-    assert traces.parsed(ARRIVING["arrives in a tunnel"], "p", "x", "tapb26ea1a5-f4") == Trace("p", "x", "sent")
+    assert traces.parsed(ARRIVING["arrives in a tunnel"], "p", "x", ["tapb26ea1a5-f4"]) == Trace(
+        "p", "x", "sent", ends=()
+    )
 
 
 def test_after_connection_tracking_a_packet_is_in_the_bridge_that_asked_for_it():
@@ -158,13 +160,14 @@ def test_after_connection_tracking_a_packet_is_in_the_bridge_that_asked_for_it()
 def test_a_packet_that_gets_to_another_interface_alone_does_not_arrive():
     text = ARRIVING["arrives in a tunnel"]
     for other in ("tapb26ea1a5", "tapb26ea1a5-f4-2", "pb26ea1a5-f4"):
-        assert traces.parsed(text, "p", "x", other).outcome == "dropped"
+        assert traces.parsed(text, "p", "x", [other]).outcome == "dropped"
 
 
 # Paths between guests
 
 OTHER = replace(PORT, id="4d", mac="fa:16:3e:00:00:04", addresses=("192.0.2.12",), host="compute2", floating_ips=())
 VLAN = replace(NETWORK, kind="vlan", physical="public", segment=7)
+BY_AGENTS = replace(VLAN, distributed=False)
 TUNNELED = replace(NETWORK, kind="vxlan", segment=9)
 PING = GuestPath("ping", PORT, VLAN, OTHER, VLAN)
 KNOCK = replace(PING, check="open", port=22)
@@ -189,7 +192,7 @@ HOST = Switch(
 def asked(switch, path):
     """The packets that are traced on a switch for a path, each with the interface that has to get it."""
     instance = DescribedInstance(0.0, SERVER, (), (path.source_network,), (), None, (path,))
-    return [(question.words[3:], question.receiver) for question in traces.of_paths(switch, instance)]
+    return [(question.words[3:], question.receivers) for question in traces.of_paths(switch, instance)]
 
 
 def switch_of(port):
@@ -199,9 +202,11 @@ def switch_of(port):
 
 def test_a_ping_is_traced_out_of_one_host_and_into_the_other():
     packet = "icmp,dl_src=fa:16:3e:00:00:01,dl_dst=fa:16:3e:00:00:04,nw_src=192.0.2.9,nw_dst=192.0.2.12,nw_ttl=64"
-    assert asked(switch_of("1d"), PING) == [(("br-int", f"in_port=5,{packet},icmp_type=8,icmp_code=0"), None)]
+    assert asked(switch_of("1d"), PING) == [
+        (("--names", "br-int", f"in_port=5,{packet},icmp_type=8,icmp_code=0"), ("eth1",))
+    ]
     assert asked(HOST, PING) == [
-        (("--names", "br-ex", f"in_port=1,dl_vlan=7,{packet},icmp_type=8,icmp_code=0"), "tap4d")
+        (("--names", "br-ex", f"in_port=1,dl_vlan=7,{packet},icmp_type=8,icmp_code=0"), ("tap4d",))
     ]
 
 
@@ -216,7 +221,7 @@ def test_a_ping_over_ipv6_is_traced_by_addresses_of_ipv6():
     path = replace(PING, check="ping6", source=source, target=target)
     packet = "icmp6,dl_src=fa:16:3e:00:00:01,dl_dst=fa:16:3e:00:00:04,ipv6_src=fd00::9,ipv6_dst=fd00::12,nw_ttl=64"
     assert asked(switch_of("1d"), path) == [
-        (("br-int", f"in_port=5,{packet},icmpv6_type=128,icmpv6_code=0"), None),
+        (("--names", "br-int", f"in_port=5,{packet},icmpv6_type=128,icmpv6_code=0"), ("eth1",)),
     ]
     assert asked(HOST, replace(path, target=OTHER)) == []
 
@@ -270,5 +275,61 @@ def test_on_one_host_a_packet_has_to_get_from_one_guest_to_the_other():
         bridges=(replace(HOST.bridges[0], interfaces=("tap1d", *HOST.bridges[0].interfaces)), *HOST.bridges[1:]),
         interfaces=(Interface("tap1d", "", 4, port="1d"), *HOST.interfaces),
     )
-    ((words, receiver),) = asked(both, PING)
-    assert (words[:2], receiver) == (("--names", "br-int"), "tap4d")
+    ((words, receivers),) = asked(both, PING)
+    assert (words[:2], receivers) == (("--names", "br-int"), ("tap4d",))
+
+
+def first_words(switch, network):
+    """The options of the first packet of a guest of a network, and the interfaces one of which has to get it."""
+    instance = DescribedInstance(0.0, SERVER, (PORT,), (network,), (), None)
+    question = next(traces.of_instance(switch, instance))
+    return question.words[3:-2], question.receivers
+
+
+def test_a_request_to_agents_of_other_hosts_has_to_leave_by_a_device_of_the_physical_network():
+    switch = switch_of(PORT.id)
+    assert first_words(switch, BY_AGENTS) == (("--names",), ("eth1",))
+    assert first_words(switch, replace(TUNNELED, distributed=False)) == ((), ())
+    assert first_words(switch, VLAN) == ((), ())
+    # A network host may be a compute host as well.
+    server = Interface("tap6d", "", 6, port="6d")
+    here = replace(switch, interfaces=(*switch.interfaces, server))
+    assert first_words(here, replace(BY_AGENTS, serving=(ServingPort("6d", DHCP_PORT),))) == ((), ())
+
+
+def test_of_a_bond_any_device_will_do():
+    second = Interface("eth2", "", 2)
+    bridge = Bridge("br-ex", "netdev", None, ("phy-br-ex", "eth1", "eth2"))
+    switch = switch_of(PORT.id)
+    bond = replace(
+        switch,
+        bridges=(switch.bridges[0], bridge, switch.bridges[2]),
+        interfaces=(*switch.interfaces, second),
+    )
+    assert first_words(bond, BY_AGENTS)[1] == ("eth1", "eth2")
+
+
+TUNNELS = {
+    "of the kernel": "set(tunnel(tun_id=0x9,src=10.0.0.11,dst=10.0.0.12,ttl=64,flags(df|key))),vxlan_sys_4789",
+    "over IPv6": "set(tunnel(tun_id=0x9,ipv6_src=fd00::11,ipv6_dst=fd00::12,ttl=64,tp_dst=6081)),genev_sys_6081",
+    "of userspace": (
+        "tnl_push(tnl_port(vxlan_sys_4789),header(size=50,type=4,eth(dst=aa:55:aa:55:00:00,src=aa:55:aa:55:00:ff,"
+        "dl_type=0x0800),ipv4(src=10.0.0.11,dst=10.0.0.12,proto=17,tos=0,ttl=64,frag=0x4000),udp(src=0,dst=4789,csum=0x0),"
+        "vxlan(flags=0x8000000,vni=0x9)),out_port(br-ex)),tap4d"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("of the kernel", "10.0.0.12"), ("over IPv6", "fd00::12"), ("of userspace", "10.0.0.12")],
+)
+def test_a_packet_in_a_tunnel_goes_to_its_end(name, end):
+    trace = traces.parsed(f"Datapath actions: {TUNNELS[name]}\n", "p", "x")
+    assert (trace.outcome, trace.ends) == ("sent", (end,))
+
+
+def test_a_host_whose_address_is_asked_for_is_the_end_of_a_tunnel():
+    asks = "    -> neighbor cache miss for 10.0.0.12 on bridge br-ex, sending ARP request\n"
+    trace = traces.parsed(f"{asks}Datapath actions: br-ex\n", "p", "x")
+    assert trace.ends == ("10.0.0.12",)
