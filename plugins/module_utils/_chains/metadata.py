@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import chain
 
 from .._collect.hosts.metadata_proxy import ADDRESSES
 from .._model.facts import Facts, MetadataProxy
-from .._model.host import OPEN, Reach
+from .._model.host import Reach
 from .._model.instance import LOCALPORT, METADATA_ADDRESS
 from .._model.words import StageName
 from . import dhcp, ovs_router
@@ -40,6 +40,8 @@ from .ports import carrier
 from .services import is_alive
 
 API = "nova-api-metadata"
+# How an address does not answer that nothing has
+NOWHERE = ("no such name", "no route to host", "silent")
 AGENT, OVN_AGENT = "neutron-metadata-agent", "neutron-ovn-metadata-agent"
 
 
@@ -233,7 +235,7 @@ def api_address(cloud: Cloud) -> Found:
         if has_api(facts):
             right += facts.addresses
     applies_if(entries and right)
-    shared = {entry.address for entry in reach if entry.component != API}
+    shared = set(addresses_of_others(cloud))
     wrong = [
         entry
         for entry in entries
@@ -245,6 +247,14 @@ def api_address(cloud: Cloud) -> Found:
     return found_at_agent(cloud, f"{first.address}:{first.port}", right[0])
 
 
+def addresses_of_others(cloud: Cloud) -> Iterator[str]:
+    """Yield the addresses at which the services of any host look for other peers."""
+    for host in cloud.record.hosts:
+        for entry in host.examined.reach:
+            if entry.component != API:
+                yield entry.address
+
+
 def is_of_agent(entry: Reach) -> bool:
     return entry.component == API and "neutron" in entry.named_by
 
@@ -254,9 +264,10 @@ def may_be_at(
 ) -> bool:
     """Return whether the API can be at an address: its host has the service, and something listens on the port."""
     host = cloud.host_at(entry.address)
-    # Anything may be behind an address that no host has, such as that of a balancer, which others look for, too.
+    # Anything may be behind an address that no host has and that answers, such as that of a balancer, or that others
+    # look for, too.
     if host is None:
-        return entry.how == OPEN or entry.address in shared
+        return entry.how not in NOWHERE or entry.address in shared
     listening = cloud.stores_of(host).listening
     return entry.address in right and (
         listening is None or entry.port in listening

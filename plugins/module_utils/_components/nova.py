@@ -72,12 +72,19 @@ PROJECTS = (
                 works_on_boot=True,
                 sends_back=("Error from last host: ",),
                 moves_with=(
-                    r"Live Migration failure: (?!.*libvirt-sock).*(?:unable to connect|failed to connect"
+                    # Files of TLS that it cannot read, and names that it does not know, are those of the source.
+                    r"Live Migration failure: (?!.*(?:libvirt-sock|Cannot read|Unable to resolve)).*"
+                    r"(?:unable to connect|failed to connect"
                     r"|authentication failed|unexpectedly (?:closed|failed)|recv data|TLS handshake|certificate)",
+                    # On the source the domain runs already: it is defined, plugged in and started at the other end.
+                    r"Live Migration failure: .*(?:exited while connecting|machine type|\bCPU\b|storage file"
+                    r"|already (?:defined|exists|active)|unused port|Unable to add (?:port|bridge)|Cannot get interface"
+                    r"|Secret not found|backing store|Failed to bind|to the same host|unsupported configuration)",
                     # libvirt asks a site's own script where the server is to go.
                     r"Live Migration failure: .*hooks/qemu ",
                 ),
-                repeats=("Migration operation has aborted$",),
+                # Who ends a migration by himself breaks nothing.
+                repeats=("Migration operation has aborted$", "canceled by client"),
                 starts=("qemu-img",),
                 own_addresses=(
                     OwnAddress("DEFAULT", "my_ip", ("migrate", "resize")),

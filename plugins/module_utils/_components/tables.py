@@ -86,9 +86,9 @@ URL_SCHEMES: dict[str, tuple[str, UrlScheme]] = {
     ).items()
 }
 URL_PATHS = owners(COMPONENTS, lambda component: component.api.url_paths)
-# The component that a section of settings is about, where it does not have the name of the project
 # The API that a section of settings is about, which has the name of its project
 APIS_BY_PROJECT = {PROJECT_OF[api]: api for api in APIS.values()}
+# The component that a section of settings is about, where it does not have the name of the project
 SECTIONS = owners(COMPONENTS, lambda component: component.sections)
 URL_OPTIONS = owners(COMPONENTS, lambda component: component.url_options)
 # An option that gives others an address of its own host, with the component that reads it

@@ -39,10 +39,9 @@ def to_remove(run: Run) -> list[Entry]:
 
 def recorded(run: Run) -> dict[tuple[str, str], str]:
     """Return the ids of what the record says was made, by kind and name."""
-    made = [resource for resource in run.record.resources if resource.created]
     return {
         (resource.kind, resource.name): resource.id
-        for resource in made
+        for resource in run.record.made
         if resource.name
     }
 

@@ -73,8 +73,7 @@ class Case:
     @cached_property
     def made(self) -> frozenset[str]:
         """Return the ids of what the run has created."""
-        resources = self.record.resources
-        return frozenset(item.id for item in resources if item.created)
+        return frozenset(item.id for item in self.record.made)
 
     @cached_property
     def removed(self) -> frozenset[str]:
@@ -111,13 +110,13 @@ class Case:
     def may_move(self) -> bool:
         """Return whether the failed operation looked for another host, which may be any."""
         details = self.details(JourneyDetails)
-        return details is not None and details.ends_with_move
+        return details is not None and details.ends_anywhere
 
     @cached_property
     def source(self) -> str | None:
         """Return the host from which the failed operation moves the server, which only administrators see."""
         details = self.details(JourneyDetails)
-        if details is None or not self.may_move:
+        if details is None or not details.ends_with_move:
             return None
         return self.names.get(details.legs[-1].host_before or "")
 

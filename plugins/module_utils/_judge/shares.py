@@ -202,6 +202,8 @@ def parts_of(symptom: Symptom, how: How | None, world: World) -> Parts:
     """Return how much of a failure at a peer the peer explains, and how much who asked it."""
     if how in REJECTIONS:
         return world.rejected_by(symptom)
+    if how is How.MALFORMED and symptom.peer in world.puzzled:
+        return world.weights.rejected_all
     if world.is_contradicted(symptom):
         return world.weights.contradicted
     return world.weights.parts[how]

@@ -88,7 +88,7 @@ PARTS: dict[How | None, Parts] = {
     How.MISSING: Parts(0.5, 0.4),
     # What was there before is in the way, and neither end is broken.
     How.CONFLICT: Parts(0.2, 0.2),
-    How.MALFORMED: Parts(0.3, 0.9),
+    How.MALFORMED: Parts(0.4, 0.7),
     How.ERROR: Parts(0.9, 0.15),
     None: Parts(0.6, 0.4),
 }

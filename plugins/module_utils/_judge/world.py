@@ -33,7 +33,8 @@ from .weights import Parts, Weights
 
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
 FORBIDDEN = re.compile(
-    r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
+    r"\((?:1044|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
+    r"|\b403\b|disallowed by policy|Policy doesn't allow"
 )
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
@@ -90,7 +91,9 @@ class World:
         }
         self.changed = changed_just_now(symptoms, case.weights)
         self.rejecting = several(self.rejected)
-        self.failing = failing_several(symptoms) | self.rejecting
+        self.failing = failing_several(symptoms, UNANSWERED) | self.rejecting
+        # Not all of them ask wrongly.
+        self.puzzled = failing_several(symptoms, (How.MALFORMED,))
         self.broken_off = {
             symptom.component
             for symptom in of_kind(Kind.ANSWER, symptoms)
@@ -417,12 +420,14 @@ def changed_just_now(
     }
 
 
-def failing_several(symptoms: Sequence[Symptom]) -> set[str]:
-    """Return the peers that have failed components of more than one project, and not by an answer."""
+def failing_several(
+    symptoms: Sequence[Symptom], hows: Collection[How]
+) -> set[str]:
+    """Return the peers at which components of more than one project failed in one of some ways."""
     failed = {
         (symptom.peer or "", project_of(symptom.component))
         for symptom in of_kind(Kind.FAILED_AT, symptoms)
-        if symptom.how in UNANSWERED
+        if symptom.how in hows
     }
     projects = Counter(peer for peer, _project in failed)
     return {peer for peer, number in projects.items() if number > 1}

@@ -18,6 +18,11 @@ PASSED_BY = (StepStatus.CACHED, StepStatus.ABSENT, StepStatus.SKIPPED)
 NOBODY = "nobody"
 
 
+def judged_flows(flows: Sequence[FollowedFlow]) -> Sequence[FollowedFlow]:
+    """Return the flows by which the stages are judged; the first one of a run whose flows judge nothing."""
+    return [flow for flow in flows if flow.judged] or flows[:1]
+
+
 def judged_steps(
     flows: Sequence[FollowedFlow], stage: StageName = StageName.BOOT
 ) -> tuple[Step, ...]:
@@ -26,9 +31,7 @@ def judged_steps(
     So a volume that is given to a server after its boot is judged by its own flow. A stage without a flow is judged by
     the first flow that judges.
     """
-    judged = [flow for flow in flows if flow.judged]
-    if not judged:
-        judged = list(flows[:1])
+    judged = judged_flows(flows)
     if not judged:
         return ()
     own = [flow for flow in judged if has_stage(flow, stage)]

@@ -345,6 +345,8 @@ class DataplaneDetails(Details):
 
 # Nova looks for another host for these. For a resize it takes the same one only if its settings say so.
 MOVES = ("live-migration", "migrate", "resize", "evacuate")
+# Operations in which Nova chooses a host, and which move no server from one to another
+PLACED = ("shelve", "boot_snapshot")
 
 
 # The kind of the failure of a journey after which the first guest does not answer the second one
@@ -403,3 +405,9 @@ class JourneyDetails(Details):
     def ends_with_move(self) -> bool:
         """Return whether the last operation looked for another host."""
         return any(leg.is_move for leg in self.legs[-1:])
+
+    @property
+    def ends_anywhere(self) -> bool:
+        """Return whether Nova chose a host in the last operation, for the server or for one of its snapshot."""
+        placed = any(leg.operation in PLACED for leg in self.legs[-1:])
+        return placed or self.ends_with_move

@@ -386,6 +386,11 @@ class Record:
         return self.errors or ()
 
     @property
+    def made(self) -> tuple[Resource, ...]:
+        """Return what the run has created."""
+        return tuple(filter(attrgetter("created"), self.resources))
+
+    @property
     def own_errors(self) -> tuple[LoggedError, ...]:
         """Return the errors in the logs that have an id of the run."""
         return tuple(filter(attrgetter("is_of_run"), self.known_errors))

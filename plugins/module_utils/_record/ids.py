@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 
 from .._model.record import Record
-from .._model.stage import Call, Resource
+from .._model.stage import Call
 from .._model.words import StageName
 
 # Ids by their kinds
@@ -95,17 +95,9 @@ def is_notable(call: Call) -> bool:
     return call.method != "GET" or (call.status or 0) >= 500
 
 
-def resources_made(record: Record) -> list[Resource]:
-    return [resource for resource in record.resources if resource.created]
-
-
 def made(record: Record, kind: str) -> list[str]:
     """Return the ids of what the run has made of a kind, also if no instance came of it."""
-    return [
-        resource.id
-        for resource in resources_made(record)
-        if resource.kind == kind
-    ]
+    return [resource.id for resource in record.made if resource.kind == kind]
 
 
 def server_of(record: Record) -> str | None:
@@ -120,7 +112,7 @@ def server_of(record: Record) -> str | None:
 
 def with_shared(ids_by_kind: Mapping[str, set[str]], record: Record) -> Keys:
     """Return the keys of a run, with the ids of things that other boots may use, too, under the kind `shared`."""
-    own = {resource.id for resource in resources_made(record)}
+    own = {resource.id for resource in record.made}
     for kind in OWN_KINDS:
         own |= ids_by_kind.get(kind, set())
     keys = {kind: sorted(ids & own) for kind, ids in ids_by_kind.items()}

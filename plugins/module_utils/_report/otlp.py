@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._model.flow import FollowedFlow, Step
+from .._match.order import judged_flows
+from .._model.flow import Step
 from .._model.record import Record
 from .._model.stage import Call, Stage
 from .._model.words import Result, StageStatus, StepStatus
@@ -121,14 +122,9 @@ def spans_by_place(record: Record) -> dict[tuple[str, str | None], list[Span]]:
 
 def judged_steps(record: Record) -> Iterator[tuple[str, Step]]:
     """Yield the steps by which the stages are judged, with the name of their flow."""
-    for flow in judged(record.flows):
+    for flow in judged_flows(record.flows):
         for step in flow.steps:
             yield flow.name, step
-
-
-def judged(flows: tuple[FollowedFlow, ...]) -> list[FollowedFlow]:
-    """Return the flows by which the stages are judged; the first one of a run whose flows judge nothing."""
-    return [flow for flow in flows if flow.judged] or list(flows[:1])
 
 
 def resource(about: Attributes, of_resource: list[Span], run: str) -> Message:

@@ -43,7 +43,7 @@ QUOTAS = (
     ),
     # oslo.limit
     re.compile(
-        r"Resource (?P<name>\S+) is over limit of (?P<limit>\d+) "
+        r"(?P<name>\w+) is over limit of (?P<limit>\d+) "
         r"due to current usage (?P<used>\d+) and delta (?P<asked>\d+)"
     ),
     # Cinder

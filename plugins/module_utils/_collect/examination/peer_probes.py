@@ -66,6 +66,8 @@ GREETINGS = {
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
 PORT = re.compile(r"[0-9]{1,5}")
+# Options with the address of the service that their section is about, which may have a port of its own
+OF_SECTION = ("endpoint_override", "api_servers", "endpoint_template", "url")
 # The marks that end the authority of a URL
 PATH_MARKS = re.compile("[/?#]")
 HIGHEST_PORT = (1 << 16) - 1
@@ -101,10 +103,10 @@ def peers_in(options: Iterable[Option]) -> NamedPeers:
     }
     peers: NamedPeers = {}
     for option in listed:
-        # An address of a port that none of them has is of the service that the section is about.
-        found = peers_of(option.name, option.value) or peers_of(
-            option.name, option.value, APIS_BY_PROJECT.get(option.section)
-        )
+        found = peers_of(option.name, option.value)
+        if not found and option.name in OF_SECTION:
+            owner = APIS_BY_PROJECT.get(option.section)
+            found = peers_of(option.name, option.value, owner)
         if option.name in HOST_OPTIONS:
             component, port_option, usual = HOST_OPTIONS[option.name]
             given = values.get((option.path, option.section, port_option))

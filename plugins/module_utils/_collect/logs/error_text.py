@@ -42,7 +42,7 @@ HOW = {
     How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
     How.DENIED: [
         "(?:permission|access|command) denied", "permission error", "not permitted", r"\b(?:EACCES|EPERM)\b",
-        r"ACCESS_REFUSED|\bNOT_ALLOWED\b", r"\((?:1130|3159), ",
+        r"ACCESS_REFUSED|NOT_ALLOWED - (?:access|vhost \S+ not found)", r"\((?:1130|3159), ",
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
@@ -69,21 +69,20 @@ HOW = {
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration", r"libvirtError\W+(?:XML error|invalid argument|argument unsupported)",
-        "unknown CPU model", "failed to bind socket: cannot assign", "incompatible with host",
-        "PRECONDITION_FAILED", status("4(?:06|12|22)"),
+        "unsupported configuration", "incompatible with host", "inequivalent arg", status("4(?:06|12|22)"),
+        r"libvirtError\W+(?:XML error|invalid argument|argument unsupported)(?!.*/etc/libvirt)",
         # That something is in another state is no wrong request.
         rf"^(?!.*(?:status must be|Invalid volume)).*(?:\bBadRequest\b|{status('400')})", "ConflictNovaUsingAttachment",
         # What a web service answers that has nothing at a path; else it names what it does not find.
         r"Not ?Found\W.{0,40}The (?:resource could not be found\.?(?!(?:\s|\\n)*\w)|requested URL was not found)",
         r"NotFound: Not Found \(HTTP 404\)",
-        "could not find versioned identity endpoints",
+        "could not find versioned identity endpoints(?!.*HTTP 50)",
         # How MySQL calls a question about what is not there: another database or release was meant.
-        r"\((?:1049|1054|1146), ",
+        r"\((?:1049|1054|1146), |unknown (?:database|column)",
     ],
     How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
-        status("404"), "unknown (?:database|column)", "unable to find",
+        status("404"), "unable to find",
     ],
     How.CONFLICT: ["already exists", r"\bEEXIST\b", status("409")],
     How.ERROR: [
@@ -117,11 +116,16 @@ BAD_VALUES = compiled(
 # What a service may not do on its own host, or has no more of: no other component has denied it.
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
-    r"|error calling conf_read_file|RADOS object not found \(error connecting|\berror opening (?:default )?pool\b"
-    r"|qemu-img: (?:\S+: )?error while|No such file or directory: u?'[\w-]+'|env: \W[\w-]+\W: No such file"
+    r"|error calling conf_read_file|RADOS object not found \(error (?:connecting|opening)"
+    r"|error opening (?:default )?pool \S+: \(2\)|Unknown CPU model|Failed to bind socket: Cannot assign"
+    r"|qemu-img: (?:\S+: )?error while writing|No such file or directory: u?'[\w-]+'|env: \W[\w-]+\W: No such file"
     r"|failed to execute qemu-img"
-    r"|Load key \"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
+    r"|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
+    r"|UNPROTECTED PRIVATE KEY|Could not resolve hostname|Unable to resolve address"
+    r"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
+# What another service has answered
+BY_OTHER = re.compile(r"Remote error: |\(HTTP 50\d\)")
 # What a peer was denied itself when it did what it had been asked for
 DENIED_TO_PEER = re.compile(
     r"libvirtError\b(?!.*connect socket).*(?:Permission denied|Operation not permitted)$"
@@ -131,13 +135,14 @@ DENIED_TO_PEER = re.compile(
 DEAD_AGENT = re.compile(
     r"dead agent: .{0,500}?'binary': u?'(?P<binary>[\w-]+)'"
 )
-# The host of what sent back an error, or is taken for dead
+# The host of what sent back an error, is taken for dead, or does not carry a network
 SENDING_HOST = re.compile(
-    r"(?:dead agent: .{0,800}?'host': u?'|Error from last host: )(?P<host>[\w.-]+)"
+    r"(?:dead agent: .{0,800}?'host': u?'|Error from last host: |Failed to bind port \S+ on host )(?P<host>[\w.-]+)"
 )
-# A command on another host, which a service does as its own user
+# A command on another host, which a service does as its own user, or a copy of a file to there
 BY_SSH = re.compile(
-    r"\bCommand: ssh(?: -[A-Za-z](?: \w+=\S+)?)* (?:\w+@)?(?P<place>[A-Za-z0-9][\w.:-]{0,60}) "
+    r"\bCommand: (?:ssh(?: -[A-Za-z](?: \w+=\S+)?)* |(?:scp|rsync) (?:\S+ ){1,9}(?=\S+:/))"
+    r"(?:\w+@)?\[?(?P<place>[A-Za-z0-9][\w.:-]{0,60}?)(?:\]?:/| )"
 )
 # Work that a service does again and again. Its lines may have the id of a request that is long over.
 PERIODIC_LOGGER = re.compile(r"^oslo[._]service\.periodic_task$")
@@ -192,7 +197,9 @@ def how_of(text: str) -> How | None:
         return How.ERROR
     for how, pattern in HOWS:
         if pattern.search(text):
-            return how
+            # What the host of a move cannot take was right where the server ran.
+            is_of_move = how is How.MALFORMED and is_at_destination(text)
+            return How.ERROR if is_of_move else how
     # A value that cannot be used was an answer.
     if not first_match(BAD_VALUES, text):
         return None
@@ -206,7 +213,10 @@ def is_on_own_host(text: str) -> bool:
 
 def was_sent_back(text: str) -> bool:
     """Return whether a line is about what another service met, and reported."""
-    return "Remote error: " in text or first_match(SENDERS, text) is not None
+    return (
+        BY_OTHER.search(text) is not None
+        or first_match(SENDERS, text) is not None
+    )
 
 
 def is_periodic(logger: str | None, text: str) -> bool:

@@ -105,7 +105,9 @@ TRACEBACK = re.compile(
     + r"(?:ERROR|CRITICAL|TRACE)\s+(?P<logger>[\w.-]{1,120}) (?:\[instance: [0-9a-f-]{36}\] ?|(?!\[))"
 )
 # What a command printed before it failed is a part of the exception of oslo.concurrency.
-PRINTED = re.compile(r"Command: ssh |Stderr: (?!u?(?:''|\"\")\s*$)")
+PRINTED = re.compile(
+    r"Command: (?:ssh|scp|rsync) |Stderr: (?!u?(?:''|\"\")\s*$)"
+)
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
 # are warnings there, and so is a daemon that did nothing for ten seconds and more.
 OVS_FAILED = re.compile(

@@ -24,7 +24,7 @@ from .owners import components_of, components_that_run
 
 # A word of a check of Ceph that says that nothing can be written; of flags its text names those that say it
 SEVERE = re.compile(
-    r"(?<!NEAR)(?<!BACKFILL)FULL|DOWN|INACTIVE|UNAVAILABLE|SLOW_OPS|OSDMAP_FLAGS:.*(?:pause|\bfull)"
+    r"(?<!NEAR)(?<!NEAR_)(?<!BACKFILL)(?<!FILL_)(?<!RECOVERY_)FULL|DOWN|INACTIVE|PG_AVAILABILITY|SLOW_OPS|OSDMAP_FLAGS:.*(?:pause|\bfull)"
 )
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from operator import attrgetter
@@ -45,9 +46,14 @@ TIMED_OUT = "MessagingTimeout"
 EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
+# Who does with another back end of Neutron what a line calls the work of a component
+TWINS = {("ovn", "neutron-l2-agent"): "ovn-controller"}
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
-# Packages of drivers that a service loads into itself
-LOADED = ("glance_store", "os_brick", "castellan", "tooz")
+# Packages of drivers that a service loads into itself, and exceptions of theirs about what it was told to load
+LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
+OWN_CHOICE = re.compile(
+    r"(?:Unknown|Unrecognized|NoMatching)\w+|\w+Configuration"
+)
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
 # These are about a value that was read, and not about the code that reads it.
@@ -76,7 +82,7 @@ def errors(case: Case) -> list[Symptom]:
     traced = [
         with_peer(error, informative, case.weights) for error in informative
     ]
-    first = first_time(traced)
+    first = first_time(traced, case.weights)
     symptoms: list[Symptom] = []
     for error in traced:
         symptoms += symptoms_of(error, error.at == first, case)
@@ -119,11 +125,25 @@ def without_remote(errors: Sequence[LoggedError]) -> list[LoggedError]:
     return others if has_others else list(errors)
 
 
-def first_time(errors: Sequence[LoggedError]) -> float | None:
-    """Return when the first error was logged that says what failed: of this run, or of anybody if the run has none."""
+def first_time(
+    errors: Sequence[LoggedError], weights: Weights
+) -> float | None:
+    """Return when the first error was logged: of this run, or of anybody if the run has none.
+
+    A line without words goes before the one that says what failed.
+    """
     of_run = list(filter(attrgetter("is_of_run"), errors)) or errors
-    saying = list(filter(attrgetter("says_what"), of_run)) or of_run
-    return min(map(attrgetter("at"), saying), default=None)
+    first = min(of_run, key=attrgetter("at"), default=None)
+    if first is None or first.says_what:
+        return first and first.at
+    behind = [
+        error.at
+        for error in of_run
+        if error.says_what
+        and (error.host, error.service) == (first.host, first.service)
+    ]
+    at = min(behind, default=first.at)
+    return at if at - first.at <= weights.reraised_s else first.at
 
 
 def with_peer(
@@ -193,7 +213,10 @@ def symptoms_of(
 
 def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
     """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
-    peers = peers_of(error, component)
+    peers = [
+        TWINS.get((case.back_end, peer), peer)
+        for peer in peers_of(error, component)
+    ]
     giver = case.givers.get(error.peer_address or "")
     if giver is not None:
         return [giver[0]]
@@ -319,35 +342,53 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     # Its own code went wrong, whatever the line speaks of.
     if is_of_own_code(error, own_project):
         return []
-    named = list(error.mentions)
-    # A driver that is called after a peer has rules of its own, too, and waits for others.
-    own = {None: error.exception, How.SILENT.value: error.logger}
-    if module_of(own.get(error.how)) != own_project:
-        named += mentioned_in(error.logger)
-    peers = dict.fromkeys(with_raiser(error, named))
-    return [peer for peer in peers if project_of(peer) != own_project]
+    named = [*error.mentions, *named_by_logger(error, own_project)]
+    of_raiser = mentioned_in(error.raised_in or "")
+    # A value that cannot be used is as much the sender's as that of the module which has read it.
+    if is_about_value(error):
+        named += of_raiser
+    peers = foreign(named, own_project)
+    if peers or not is_translated(error, own_project):
+        return peers
+    return [name for name in of_raiser if name in APIS.values()]
+
+
+def foreign(named: Iterable[str], own_project: str) -> list[str]:
+    """Return each of some components once that is of another project."""
+    return [
+        name
+        for name in dict.fromkeys(named)
+        if project_of(name) != own_project
+    ]
 
 
 def is_of_own_code(error: LoggedError, own_project: str) -> bool:
-    """Return whether the code of a service, or of a driver that it loads, went wrong by itself."""
-    is_raised_there = module_of(error.raised_in) in (own_project, *LOADED)
-    return is_raised_there and error.how is None and not is_about_value(error)
+    """Return whether the code of a service went wrong by itself, or a driver that it was told to load."""
+    module = module_of(error.raised_in)
+    if module in LOADED:
+        return OWN_CHOICE.fullmatch(error.exception_class) is not None
+    is_silent = error.how is None and not is_about_value(error)
+    return module == own_project and is_silent
 
 
 def is_about_value(error: LoggedError) -> bool:
     return error.exception_class in ABOUT_VALUES
 
 
-def with_raiser(error: LoggedError, named: list[str]) -> list[str]:
-    """Return the components that a line names, and that of the module which has raised the error if it says more."""
-    of_raiser = mentioned_in(error.raised_in or "")
-    # A value that cannot be used is as much the sender's as that of the module which has read it.
-    if is_about_value(error):
-        return [*named, *of_raiser]
-    if named or error.how is None:
-        return named
-    # Who speaks to an API puts its answers into other words.
-    return [name for name in of_raiser if name in APIS.values()]
+def named_by_logger(error: LoggedError, own_project: str) -> list[str]:
+    """Return the components in the name of a logger; a driver is called by what it drives."""
+    # It has rules of its own,
+    if error.how is None and module_of(error.exception) == own_project:
+        return []
+    # and waits for others than that.
+    if error.how == How.SILENT and module_of(error.logger) == own_project:
+        return []
+    return mentioned_in(error.logger)
+
+
+def is_translated(error: LoggedError, own_project: str) -> bool:
+    """Return whether a service has put into its own words how something failed, as who speaks to an API does."""
+    return bool(error.how) and module_of(error.exception) == own_project
 
 
 def is_out_of_room(case: Case) -> bool:

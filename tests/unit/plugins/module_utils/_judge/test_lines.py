@@ -15,6 +15,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._match.logged_errors import errors_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
 from ansible_collections.stackproof.provision.plugins.module_utils._model.event import Event
+from ansible_collections.stackproof.provision.plugins.module_utils._record.masking import HEADING
 from cases_by_hand import agent, case_of, stage
 
 SERVER = "cbc69924-e5e1-4314-ba5a-0c101b252ee7"
@@ -43,15 +44,24 @@ HOSTS = [
     host("compute2", COMPUTE, "10.0.0.12"),
     host("storage1", ("ceph-mon", "ceph-osd"), "10.0.0.13"),
 ]
+AGENTS = [agent(host="compute1")]
+# Begins a line that names no request, as those of a traceback
+IN_TRACEBACK = "\t"
 
 
 def traceback(exception, *frames):
     """Return the lines of an exception that was raised in some modules, as oslo.log writes them."""
     files = [f'  File "/usr/lib/python3/dist-packages/{frame}.py", line 12, in f' for frame in frames]
-    return [f"Failed: {exception}", "Traceback (most recent call last):", *files, exception]
+    return [f"Failed: {exception}", *(IN_TRACEBACK + line for line in [HEADING, *files, exception])]
 
 
-def first_suspects(hosts=HOSTS, logger="x.manager", **logs):
+def line_of(logger, text):
+    """Return a line as oslo.log writes it."""
+    context = "" if text.startswith(IN_TRACEBACK) else f"[None {REQUEST} u p - - - -] "
+    return f"2026-11-21 12:00:05.000 7 ERROR {logger} {context}[instance: {SERVER}] {text.removeprefix(IN_TRACEBACK)}"
+
+
+def first_suspects(hosts=HOSTS, logger="x.manager", agents=AGENTS, **logs):
     """Return the likeliest suspects, by the lines of errors that each service logs. logs: by host__service."""
     events = []
     for place, lines in logs.items():
@@ -60,12 +70,11 @@ def first_suspects(hosts=HOSTS, logger="x.manager", **logs):
         wanted = {"keys": {"server": [SERVER], "request": [REQUEST]}, "phrases": [], "windows": [], "errors": True}
         times = {"since": BEGAN, "began": BEGAN, "until": BEGAN + 60}
         scan = Scan(codec.from_json(Wanted, {**wanted, **times}), 0)
-        prefix = f"2026-11-21 12:00:05.000 7 ERROR {logger} [None {REQUEST} u p - - - -] [instance: {SERVER}] "
-        scan.take(service, ((None, prefix + line) for line in lines), 0)
+        scan.take(service, ((None, line_of(logger, line)) for line in lines), 0)
         events += [Event.from_host(found.to_json(), host=name, source="log", clock=name) for found in scan.events]
     instance = as_json.instance(server=as_json.server(id=SERVER, host="compute1"))
     errors = codec.to_json(errors_of(events))
-    case = case_of(hosts, stage(), errors=errors, instance=instance, agents=[agent(host="compute1")])
+    case = case_of(hosts, stage(), errors=errors, instance=instance, agents=agents)
     causes = model.causes(case, symptoms.of_case(case))
     best = max(cause.confidence for cause in causes)
     return {(cause.component, cause.host) for cause in causes if cause.confidence == best}
@@ -176,6 +185,59 @@ def test_a_service_of_a_controller_that_asks_wrongly_is_the_first_suspect(servic
 def test_a_service_that_puts_the_answer_of_an_api_into_its_own_words_does_not_stand_alone():
     lines = traceback("nova.exception.ImageNotFound: Image 1f could not be found.", "nova/image/glance")
     assert first_suspects(compute1__nova_compute=lines) == {("glance-api", "controller1")}
+
+
+def test_what_an_api_is_written_to_fails_on_the_host_of_who_writes():
+    lines = traceback("OSError: [Errno 28] No space left on device", "nova/image/glance")
+    assert first_suspects(compute1__nova_compute=lines) == {("nova-compute", "compute1")}
+
+
+UNKNOWN = "sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) (1049, \"Unknown database 'x'\")"
+ANSWERED = (
+    "cinderclient.exceptions.ClientException: Unable to update attachment.(Bad or unexpected response from the storage "
+    "volume backend API: [errno 2] RADOS object not found (error opening pool 'volumes')). (HTTP 500)"
+)
+
+
+def test_a_database_that_does_not_have_what_several_look_for_is_named():
+    lines = traceback(UNKNOWN, "x/db", "pymysql/err")
+    services = ("nova_conductor", "neutron_server", "glance_api")
+    found = first_suspects(**{f"controller1__{service}": lines for service in services})
+    assert found == {("database", "controller1")}
+
+
+@pytest.mark.parametrize(
+    ("exception", "frame"),
+    [
+        (ANSWERED, "nova/volume/cinder"),
+        ("rados.IOError: [errno 5] RADOS I/O error (error opening pool 'vms')", "rados"),
+        (
+            "keystoneauth1.exceptions.discovery.DiscoveryFailure: Could not find versioned identity endpoints when "
+            "attempting to authenticate. Service Unavailable (HTTP 503)",
+            "keystoneauth1/identity/generic/base",
+        ),
+        (
+            "amqp.exceptions.PreconditionFailed: (406) PRECONDITION_FAILED - queue 'x' process is stopped",
+            "amqp/channel",
+        ),
+    ],
+)
+def test_what_a_peer_answers_is_not_a_wrong_request_for_its_words(exception, frame):
+    found = first_suspects(compute1__nova_compute=traceback(exception, frame))
+    assert ("nova-compute", "compute1") not in found
+
+
+def test_a_line_without_words_goes_before_what_the_same_service_says_then():
+    without_words = "Error launching a defined domain with XML: <domain type='kvm'>"
+    lines = [without_words, *traceback("libvirt.libvirtError: internal error: KVM is not there", "libvirt")]
+    assert first_suspects(compute1__nova_compute=lines) == {("libvirt", "compute1")}
+
+
+def test_with_ovn_a_port_that_cannot_be_bound_leads_to_the_controller_of_its_host():
+    ovn = host("compute1", ("nova-compute", "libvirt", "ovn-controller", "ovsdb"), "10.0.0.11")
+    line = "Failed to bind port 5f0a on host compute1 for vnic_type normal using segments [{'id': '1'}]"
+    (suspect,) = first_suspects([HOSTS[0], ovn], agents=[], controller1__neutron_server=[line])
+    assert suspect == ("ovn-controller", "compute1")
 
 
 def test_a_driver_that_waits_for_others_does_not_name_what_it_drives():

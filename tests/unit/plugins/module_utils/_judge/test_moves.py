@@ -69,6 +69,13 @@ def test_of_a_cloud_with_two_compute_hosts_the_other_one_is_the_destination():
     assert case(stage=journey("rebuild")).destination is None
 
 
+@pytest.mark.parametrize(("operation", "is_anywhere"), [("shelve", True), ("boot_snapshot", True), ("rebuild", False)])
+def test_a_server_may_be_on_any_host_for_which_nova_chooses_one_again(operation, is_anywhere):
+    leg = {"operation": operation, "status": "failed", "actions": [{"action": "unshelve"}], "host_before": SOURCE}
+    found = case(stage=a_stage("journey", details={"legs": [leg]}))
+    assert (found.may_move, found.source, found.destination) == (is_anywhere, None, None)
+
+
 @pytest.mark.parametrize(
     ("agents", "before"),
     [

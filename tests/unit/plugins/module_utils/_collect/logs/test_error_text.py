@@ -122,7 +122,10 @@ MESSAGES = [
     ("Resize error: not able to execute ssh command: Unexpected error.\nCommand: ssh -o BatchMode=yes 10.71.16.11 "
      "mkdir -p /var/lib/nova/instances/x\nStderr: 'nova@10.71.16.11: Permission denied (publickey)'", "denied", None,
      "10.71.16.11", []),
-    ("Command: scp -r /var/lib/nova/x compute2:/var/lib/nova/x", None, None, None, []),
+    ("Command: scp -r /var/lib/nova/x compute2:/var/lib/nova/x", None, None, "compute2", []),
+    ("Command: rsync --archive --copy-links -e ssh /x/disk nova@[fd00::2]:/x/disk", None, None, "fd00::2", []),
+    ("Failed to bind port 5f0a on host compute2 for vnic_type normal using segments [{'id': '1'}]", "error",
+     "neutron-l2-agent", "compute2", []),
     # What a worker has sent back
     ("Error from last host: compute1 (node compute1): ['Traceback (most recent call last):', 'x'", "error",
      "nova-compute", "compute1", []),

@@ -422,6 +422,15 @@ def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
             "begin -) unexpected exit status 1",
             True,
         ),
+        # What libvirt of the other host could not start, define or plug in
+        ("internal error: process exited while connecting to monitor: unsupported machine type 'pc-q35-8.2'", True),
+        ("operation failed: guest CPU doesn't match specification: missing features: vmx", True),
+        ("unsupported configuration: guest and host CPU are not compatible", True),
+        ("internal error: Unable to add port tap1 to OVS bridge br-int", True),
+        ("operation failed: domain 'instance-1' is already defined with uuid 1", True),
+        # Files and names of the source's own host
+        ("Failed to connect to remote libvirt URI qemu+tls://c2/system: Cannot read CA certificate '/x.pem'", False),
+        ("unable to connect to server: Unable to resolve address 'c2' service '16509': Name not known", False),
         ("Failed to connect socket to '/var/run/libvirt/libvirt-sock': Connection refused", False),
         ("Requested operation is not valid: domain is not running", False),
         ("internal error: State blocked by non-migratable device '0000:00:03.0/qxl'", False),
@@ -432,8 +441,18 @@ def test_an_error_may_be_about_the_host_to_which_a_server_is_moved(message, is_t
     assert found.get("at_destination", False) is is_there
 
 
-def test_an_error_that_only_follows_another_is_none():
-    assert filed(error(f"[instance: {SERVER}] Migration operation has aborted"))[1] == []
+@pytest.mark.parametrize(
+    "message",
+    ["Migration operation has aborted", "Live Migration failure: operation aborted: migration out: canceled by client"],
+)
+def test_an_error_that_only_follows_another_is_none(message):
+    assert filed(error(f"[instance: {SERVER}] {message}"))[1] == []
+
+
+def test_what_the_host_of_a_move_cannot_take_is_no_wrong_request():
+    message = "Live Migration failure: unsupported configuration: guest and host CPU are not compatible"
+    (found,) = filed(error(f"[instance: {SERVER}] {message}"))[1]
+    assert found["how"] == "error"
 
 
 REASON = "not able to execute ssh command: Command: ssh 10.0.0.9 Stderr: 'Permission denied (publickey)'"

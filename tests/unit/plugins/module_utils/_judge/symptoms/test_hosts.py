@@ -349,7 +349,7 @@ def test_a_warning_of_ceph_counts_if_it_is_new(before, told):
 SEVERE = {
     "OSD_DOWN": "1 osds down",
     "POOL_FULL": "1 pool(s) full",
-    "PG_UNAVAILABLE": "x",
+    "PG_AVAILABILITY": "Reduced data availability: 8 pgs inactive",
     "OSDMAP_FLAGS": "pauserd,pausewr,noout flag(s) set",
     "SLOW_OPS": "4 slow ops",
 }
