@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from breaking import Lab
+from breaking import Lab, changed
 from dataplane_faults import FAULTS, KIND, TUNNELED
 from fault_runs import run_with
 from faults import COMPUTE, OTHER
@@ -23,6 +23,8 @@ from truths import assert_all_noted, compare, half_of, note
 CONFUSION = ROOT / f".cache/dataplane-{NETWORK}-confusion.json"
 PATHS = {(check, source) for check in ("ping", "size", "open", "shut") for source in ("first", "second")}
 CREATED, NO_CONTENT = 201, 204
+# Where the lab with agents serves DHCP
+DHCP_HOST, DHCP_SETTINGS = "network1", "/etc/neutron/dhcp_agent.ini"
 # Of the steps of an operation, this share at least must be seen or proved absent.
 KNOWN = 0.85
 OVERHEAD = {"vxlan": 50, "geneve": 58}.get(KIND)
@@ -123,7 +125,30 @@ def test_two_guests_reach_each_other_over_ipv6(runs, mode):
     assert_ipv6_passes(run_of_two(runs, network_ipv6=mode))
 
 
+@pytest.fixture
+def metadata_on_links(lab):
+    """Have a metadata proxy on each network's own link, as OVN does: a guest of IPv6 alone asks none but that."""
+    if NETWORK == "ovn":
+        yield
+        return
+    edit = f"sed --in-place '/^enable_isolated_metadata/a force_metadata = true' {DHCP_SETTINGS}"
+    with changed(lab, DHCP_HOST, DHCP_SETTINGS, edit, ["neutron-dhcp-agent"]):
+        yield
+
+
 @pytest.mark.soak
+@pytest.mark.skipif(NETWORK == "ovn", reason="OVN has it always")
+def test_a_network_without_a_proxy_on_its_link_is_named_for_guests_without_ipv4(runs):
+    outcome = verify(
+        runs, "-i", str(INVENTORY), image="probe", volume="none", network_ipv4="false", network_ipv6="slaac"
+    )
+    verdict = outcome.record["verdict"]
+    assert (verdict["stage"], verdict["component"], verdict["host"]) == ("metadata", "neutron-dhcp-agent", DHCP_HOST)
+    assert "no metadata proxy runs on the network's own link" in verdict["headline"]
+
+
+@pytest.mark.soak
+@pytest.mark.usefixtures("metadata_on_links")
 @pytest.mark.parametrize("mode", ["slaac", "dhcpv6-stateless", "dhcpv6-stateful"])
 def test_guests_without_ipv4_read_their_metadata_and_reach_each_other(runs, mode):
     outcome = run_of_two(runs, network_ipv4="false", network_ipv6=mode)

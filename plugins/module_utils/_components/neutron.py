@@ -32,8 +32,9 @@ PROJECTS = (
                     ("network",), stage="network", url_paths=("networking",)
                 ),
                 mentioned_as=("neutron", "network(?:ing)? (?:service|api)"),
-                # The binding of the port has failed, or was never made.
+                # The binding of the port has failed, or was never made; OVN cannot read what is in its databases.
                 bad_values=(
+                    r"error parsing (?:actions|match)\b",
                     r"VIF type\W{1,3}(?:unbound|binding_failed)",
                     r"vif_type\W{1,6}(?:unbound|binding_failed)",
                 ),

@@ -132,7 +132,7 @@ class World:
         """Return whether the run failed at a peer. At one that is unwell, or fails several projects, all count.
 
         So do those of who broke off the run's own request, as it cannot log the id of that any more, and what rejects
-        one that breaks a chain.
+        one that breaks a chain, or gives it what it cannot read.
         """
         if symptom.kind == Kind.REACH:
             return True
@@ -140,7 +140,10 @@ class World:
             symptom.own
             or symptom.peer in self.unwell | self.failing
             or symptom.component in self.broken_off
-            or (symptom.is_denied and symptom.place in self.breaks)
+            or (
+                symptom.place in self.breaks
+                and symptom.how in (*REJECTIONS, How.MALFORMED)
+            )
         )
 
     def note_failure(self, symptom: Symptom) -> None:

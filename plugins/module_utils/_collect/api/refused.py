@@ -60,6 +60,15 @@ QUOTAS = (
     re.compile(
         r"Maximum number of (?P<name>\w+) allowed \((?P<limit>\d+)\) exceeded"
     ),
+    # Nova about what a server has of its own, and Glance about an image
+    re.compile(
+        r"Maximum number of (?P<name>[\w ]{1,40}) exceeds (?P<limit>\d+)"
+    ),
+    re.compile(r"too many (?P<name>[\w ]{1,40})"),
+    re.compile(
+        r"exceeded on the number of allowed (?P<name>[\w ]{1,40})\. "
+        r"Attempted: (?P<asked>\d+), Maximum: (?P<limit>\d+)"
+    ),
     # Neutron, and Nova about a port of it
     re.compile(r"Quota exceeded for resources: \['(?P<name>\w+)'"),
     re.compile(r"Maximum number of (?P<name>\w+) exceeded"),

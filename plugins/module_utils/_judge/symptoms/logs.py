@@ -342,7 +342,10 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     # Its own code went wrong, whatever the line speaks of.
     if is_of_own_code(error, own_project):
         return []
-    named = [*error.mentions, *named_by_logger(error, own_project)]
+    named = [
+        *named_in_words(error, own_project),
+        *named_by_logger(error, own_project),
+    ]
     of_raiser = mentioned_in(error.raised_in or "")
     # A value that cannot be used is as much the sender's as that of the module which has read it.
     if is_about_value(error):
@@ -375,12 +378,23 @@ def is_about_value(error: LoggedError) -> bool:
     return error.exception_class in ABOUT_VALUES
 
 
+def is_own_rule(error: LoggedError, own_project: str) -> bool:
+    """Return whether a service has rules of its own that something does not meet, and says nothing of others."""
+    return error.how is None and module_of(error.exception) == own_project
+
+
+def named_in_words(error: LoggedError, own_project: str) -> Iterable[str]:
+    """Return the components that a line names; of an own rule only what that says, if it is known."""
+    if error.words and is_own_rule(error, own_project):
+        return mentioned_in(error.words)
+    return error.mentions
+
+
 def named_by_logger(error: LoggedError, own_project: str) -> list[str]:
     """Return the components in the name of a logger; a driver is called by what it drives."""
-    # It has rules of its own,
-    if error.how is None and module_of(error.exception) == own_project:
+    if is_own_rule(error, own_project):
         return []
-    # and waits for others than that.
+    # It waits for others than that.
     if error.how == How.SILENT and module_of(error.logger) == own_project:
         return []
     return mentioned_in(error.logger)

@@ -240,6 +240,13 @@ def test_with_ovn_a_port_that_cannot_be_bound_leads_to_the_controller_of_its_hos
     assert suspect == ("ovn-controller", "compute1")
 
 
+def test_a_rule_of_nova_about_a_guest_of_libvirt_is_novas():
+    exception = "nova.exception.InternalError: Failure running os_vif plugin plug method: No VIF plugin was found"
+    lines = [f"Failed to start libvirt guest: {exception}", *traceback(exception, "nova/virt/libvirt/vif")[1:]]
+    suspects = first_suspects(logger="nova.virt.libvirt.driver", compute1__nova_compute=lines)
+    assert suspects == {("nova-compute", "compute1")}
+
+
 def test_a_driver_that_waits_for_others_does_not_name_what_it_drives():
     """Nova's driver of libvirt waits for Neutron to plug the port."""
     waits = "Timeout waiting for [('network-vif-plugged', 'a')] for instance: eventlet.timeout.Timeout: 300 seconds"

@@ -202,6 +202,14 @@ def test_who_breaks_a_chain_waits_for_who_rejects_it_on_all_its_hosts():
     assert named_by(alone).between == rejected[0]
 
 
+def test_who_breaks_a_chain_may_have_been_given_what_it_cannot_read():
+    link = seen(Kind.LINK, "ovn-controller", "c1", certain=True)
+    unread = failed_at("ovn-controller", "neutron-server", How.MALFORMED, own=False, certain=True, host="c1")
+    hosts = (host("c1", "nova-compute", "ovn-controller"), host("ctl", "neutron-server"))
+    assert named(causes(link, hosts=hosts))[0] == ("ovn-controller", "c1")
+    assert named(causes(link, unread, hosts=hosts))[0] == ("neutron-server", "ctl")
+
+
 def test_a_warning_of_a_peer_does_not_make_it_unwell():
     warning = seen(Kind.REPORT, "rabbitmq", "ctl", how=How.WARNING)
     assert world_of(warning, hosts=CLOUD).unwell == set()
