@@ -30,7 +30,7 @@ from .definitions import (
 from .ovn_port import FLOWS
 from .ovs_port import DEAD_VLAN, agent_links
 from .ovs_router import is_open
-from .ports import directed, tunnel_between
+from .ports import LOCAL_ENDS, begin_at_home, directed, tunnel_between
 from .services import agents_of, is_alive
 
 AGENT = "neutron-dhcp-agent"
@@ -190,6 +190,12 @@ def tunneled(cloud: Cloud) -> Found:
     return first_broken(found)
 
 
+def begun_at_home(cloud: Cloud) -> Found:
+    """Check whether the tunnels of dnsmasq's host and of the guests' begin at addresses of theirs."""
+    hosts = (dhcp_host(cloud), cloud.host, cloud.second_host)
+    return begin_at_home(cloud, cloud.network_or_empty, hosts)
+
+
 def sent_to_server(cloud: Cloud) -> Found:
     """Check whether the guest's request goes into the tunnel to dnsmasq's host."""
     way = (cloud.host, dhcp_host(cloud))
@@ -264,6 +270,13 @@ CHAIN = ChainDefinition(
             wired,
             dhcp_host,
             "ovs-vsctl show",
+        ),
+        LinkDefinition(
+            "dhcp_tunnel_ends",
+            "neutron-l2-agent",
+            begun_at_home,
+            here,
+            LOCAL_ENDS,
         ),
         LinkDefinition(
             "dhcp_tunnels",

@@ -26,6 +26,8 @@ from .ovn_chassis import chassis_links, controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS
 from .ports import (
     COMMAND,
+    LOCAL_ENDS,
+    begin_at_home,
     carrier,
     carrying,
     directed,
@@ -43,12 +45,22 @@ def has_tunnels(cloud: Cloud) -> Found:
 def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
     if path.is_routed:
         return None
-    return tunnel_between(
-        cloud,
-        path.target_network,
-        cloud.host_of_port(path.source),
-        cloud.host_of_port(path.target),
+    near, far = map(cloud.host_of_port, (path.source, path.target))
+    network = path.target_network
+    # What is sent is answered.
+    return first_broken(
+        [
+            tunnel_between(cloud, network, near, far),
+            tunnel_between(cloud, network, far, near),
+        ]
     )
+
+
+def begun_at_home(cloud: Cloud) -> Found:
+    """Check whether the tunnels of the hosts of both guests begin at addresses of theirs."""
+    path = cloud.paths[0]
+    hosts = map(cloud.host_of_port, (path.source, path.target))
+    return begin_at_home(cloud, path.target_network, hosts)
 
 
 def open_on_both(cloud: Cloud) -> Found:
@@ -152,6 +164,13 @@ CHAIN = ChainDefinition(
             passed_logically,
             controller,
             LOGICAL_FLOWS,
+        ),
+        LinkDefinition(
+            "path_tunnel_ends",
+            "neutron-l2-agent",
+            begun_at_home,
+            nowhere,
+            LOCAL_ENDS,
         ),
         LinkDefinition(
             "path_tunnel",

@@ -19,6 +19,7 @@ from .definitions import (
     LinkDefinition,
     applies_if,
     broken,
+    first_broken,
     given,
     here,
     holds_if,
@@ -37,6 +38,7 @@ COMMAND = (
     "for bridge in $(ovs-vsctl list-br);"
     " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
 )
+LOCAL_ENDS = "grep --recursive ^local_ip /etc/neutron; ip -brief address"
 # What carries the packets of a host's guests, by the back end of Neutron
 CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
 
@@ -168,6 +170,36 @@ def tunnel_between(
     is_there = far in map(cloud.host_at, remotes)
     found = holds_if(is_there, listed(remotes), far)
     return replace(found, host=near, owner=carrier(cloud))
+
+
+def begin_at_home(
+    cloud: Cloud, network: Network, hosts: Iterable[str | None]
+) -> Found:
+    """Check whether the tunnels of some hosts begin at addresses of theirs: others send to where they begin."""
+    applies_if(not network.is_physical)
+    return first_broken(
+        tunnel_end(cloud, tunnel, host)
+        for host in dict.fromkeys(hosts)
+        for tunnel in tunnels_of(cloud, network, host)
+    )
+
+
+def tunnels_of(
+    cloud: Cloud, network: Network, host: str | None
+) -> Iterable[Interface]:
+    switch = cloud.switch(host)
+    interfaces = switch.interfaces if switch else ()
+    return [one for one in interfaces if one.kind == network.kind]
+
+
+def tunnel_end(
+    cloud: Cloud, tunnel: Interface, host: str | None
+) -> Found | None:
+    """Return whether a tunnel begins at its host; None if it does not say where."""
+    if tunnel.local is None:
+        return None
+    found = holds_if(cloud.host_at(tunnel.local) == host, tunnel.local)
+    return replace(found, host=host, owner=carrier(cloud))
 
 
 def directed(

@@ -507,10 +507,20 @@ LINKS = {
         "the guest's DHCP request goes into tunnels to {found}, and not to {expected}",
         "the guest's DHCP request does not go into the tunnel to {expected}",
     ),
+    "dhcp_tunnel_ends": LinkText(
+        "the tunnels of each host begin at an address of its own",
+        "its tunnels begin at {found}, which is no address of the host",
+        "its tunnels do not begin at an address of the host",
+    ),
     "dhcp_tunnels": LinkText(
         "the hosts of guests and dnsmasq have tunnels to each other",
         "no tunnel to {expected}: Open vSwitch has tunnels to {found}",
         "no tunnel to {expected}",
+    ),
+    "path_tunnel_ends": LinkText(
+        "the tunnels of each host begin at an address of its own",
+        "its tunnels begin at {found}, which is no address of the host",
+        "its tunnels do not begin at an address of the host",
     ),
     "path_tunnel": LinkText(
         "the hosts of both guests have tunnels to each other",

@@ -195,6 +195,18 @@ def test_where_tunnels_carry_the_network_those_to_dnsmasq_and_back_are_needed(na
     assert on_wires["dhcp_tunnels"] is LinkState.NOT_APPLICABLE
 
 
+def test_the_tunnels_of_dnsmasqs_host_begin_there() -> None:
+    def elsewhere(record: Json) -> None:
+        for tunnel in host(record, "network1")["stores"]["switch"]["interfaces"]:
+            if tunnel["kind"] == "vxlan":
+                tunnel["local"] = "10.9.9.9"
+
+    link = {link.code: link for link in chains_of(started, assigned, tunneled(), elsewhere)["dhcp"].links}[
+        "dhcp_tunnel_ends"
+    ]
+    assert (link.state, link.owner, link.host, link.found) == (LinkState.BROKEN, L2, "network1", "10.9.9.9")
+
+
 @pytest.mark.parametrize(("is_directed", "state"), [(True, LinkState.HOLDS), (False, LinkState.BROKEN)])
 def test_a_request_has_to_go_into_the_tunnel_to_dnsmasq(is_directed: bool, state: LinkState) -> None:
     def traced(record: Json) -> None:

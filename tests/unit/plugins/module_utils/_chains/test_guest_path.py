@@ -69,15 +69,17 @@ def untraced(record: Json) -> None:
         traces(record, name).clear()
 
 
-def tunnels_to(*remotes: str) -> Change:
-    """Have the network in tunnels, and those of the second guest's host to these addresses."""
+def tunnels_to(*remotes: str, at: str = SECOND, local: str | None = None) -> Change:
+    """Have the network in tunnels: those of a guest's host to these addresses, and one of the other host to that."""
 
     def change(record: Json) -> None:
         for path in record["instance"]["paths"]:
             path["target_network"]["kind"] = "vxlan"
-        switch = host(record, SECOND)["stores"]["switch"]
-        tunnel = {"name": "vxlan-1", "kind": "vxlan", "ofport": 3, "local": ADDRESSES[SECOND]}
-        switch["interfaces"] += [{**tunnel, "remote": remote} for remote in remotes]
+        for name in (FIRST, SECOND):
+            ends = remotes if name == at else (ADDRESSES[at],)
+            begin = local if local and name == at else ADDRESSES[name]
+            tunnel = {"name": "vxlan-1", "kind": "vxlan", "ofport": 3, "local": begin}
+            host(record, name)["stores"]["switch"]["interfaces"] += [{**tunnel, "remote": end} for end in ends]
 
     return change
 
@@ -136,6 +138,7 @@ def test_flows_that_let_all_pass_hold() -> None:
     states = {link.code: link.state for link in chain_of(sent).links}
     assert states == {
         "path_logical": LinkState.NOT_APPLICABLE,
+        "path_tunnel_ends": LinkState.NOT_APPLICABLE,
         "path_tunnel": LinkState.NOT_APPLICABLE,
         "path_bridge_wired": LinkState.HOLDS,
         "path_ports_open": LinkState.HOLDS,
@@ -150,11 +153,20 @@ def test_what_was_not_traced_does_not_count() -> None:
     assert states["path_sent"] is states["path_received"] is LinkState.NOT_APPLICABLE
 
 
-def test_a_missing_tunnel_to_the_other_host_breaks_the_path() -> None:
-    link = broken_by(sent, tunnels_to("192.0.2.9"))
-    assert (link.code, link.owner, link.host) == ("path_tunnel", "neutron-l2-agent", SECOND)
-    assert links.broken(link)[0] == f"no tunnel to {FIRST}: Open vSwitch has tunnels to 192.0.2.9"
-    assert chain_of(sent, tunnels_to("192.0.2.9", ADDRESSES[FIRST])).broken is None
+@pytest.mark.parametrize(("name", "other"), [(SECOND, FIRST), (FIRST, SECOND)])
+def test_a_missing_tunnel_to_the_other_host_breaks_the_path(name: str, other: str) -> None:
+    """What is sent has to be answered."""
+    link = broken_by(sent, tunnels_to("192.0.2.9", at=name))
+    assert (link.code, link.owner, link.host) == ("path_tunnel", "neutron-l2-agent", name)
+    assert links.broken(link)[0] == f"no tunnel to {other}: Open vSwitch has tunnels to 192.0.2.9"
+    assert chain_of(sent, tunnels_to("192.0.2.9", ADDRESSES[other], at=name)).broken is None
+
+
+def test_a_tunnel_that_begins_at_the_address_of_another_host_is_its_own_hosts() -> None:
+    """The other host has its tunnel to that address, and looks as if it were wrong."""
+    link = broken_by(sent, tunnels_to(ADDRESSES[FIRST], local="10.9.9.9"))
+    assert (link.code, link.owner, link.host) == ("path_tunnel_ends", "neutron-l2-agent", SECOND)
+    assert links.broken(link)[0] == "its tunnels begin at 10.9.9.9, which is no address of the host"
 
 
 @pytest.mark.parametrize(
