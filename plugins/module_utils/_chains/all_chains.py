@@ -10,6 +10,7 @@ from .._model.chain import Chain
 from .._model.record import Record
 from .._model.words import StageName
 from . import (
+    destination,
     dhcp,
     guest_path,
     image,
@@ -39,18 +40,21 @@ CHAINS = (
     guest_path.HOSTS,
     guest_path.CHAIN,
 )
+# Those of an operation that has failed
+OF_MOVES = (destination.WITH_AGENTS, destination.WITH_OVN)
+ALL = (*CHAINS, *OF_MOVES)
 
 
 def walked(record: Record, stage: str) -> tuple[Chain, ...]:
     """Return the chains of a run that failed in a stage.
 
-    An operation that fails leaves a server in any state, and its chains are walked only if it should work.
+    An operation that fails leaves a server in any state, and its chains are walked only if it should work. Else the
+    host to which it was to move may not be able to take it.
     """
-    if stage == StageName.JOURNEY and not record.has_silent_guest:
-        return ()
+    is_of_move = stage == StageName.JOURNEY and not record.has_silent_guest
     cloud = Cloud(record)
     return tuple(
         walk(chain, cloud)
-        for chain in CHAINS
+        for chain in (OF_MOVES if is_of_move else CHAINS)
         if stage in chain.stages and chain.applies(cloud)
     )

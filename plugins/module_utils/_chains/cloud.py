@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
 
-from .._match import places
+from .._match import moves, places
 from .._model import codec
 from .._model.details import ADDRESSED
 from .._model.facts import (
@@ -117,6 +117,12 @@ class Cloud:
         """Return the host of the second guest, if that is another one."""
         host = places.second_host_of(self.record)
         return None if host == self.host else host
+
+    @property
+    def destination(self) -> str | None:
+        """Return the host to which the failed operation moves the server, if it is known."""
+        failed = self.record.failed_stage
+        return failed and moves.destination_of(self.record, failed)
 
     def host_of_port(self, port: Port) -> str | None:
         """Return the host of a port of one of the guests."""

@@ -177,11 +177,11 @@ def begin_at_home(
 ) -> Found:
     """Check whether the tunnels of some hosts begin at addresses of theirs: others send to where they begin."""
     applies_if(not network.is_physical)
-    return first_broken(
-        tunnel_end(cloud, tunnel, host)
-        for host in dict.fromkeys(hosts)
-        for tunnel in tunnels_of(cloud, network, host)
-    )
+    found: list[Found | None] = []
+    for host in dict.fromkeys(hosts):
+        tunnels = tunnels_of(cloud, network, host)
+        found += [tunnel_end(cloud, tunnel, host) for tunnel in tunnels]
+    return first_broken(found)
 
 
 def tunnels_of(

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 
 from .._components.tables import APIS, writer_of
-from .._match import order, places
+from .._match import moves, order, places
 from .._model.baseline import IdleService
 from .._model.chain import Chain
 from .._model.details import AuthDetails, JourneyDetails
@@ -21,7 +21,6 @@ from .._model.record import Record
 from .._model.service import RUNNING, Service, services_of
 from .._model.stage import Known, Stage
 from .._model.words import StageName
-from .._record.sole import sole
 from .weights import WEIGHTS, Weights
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -115,32 +114,12 @@ class Case:
     @cached_property
     def source(self) -> str | None:
         """Return the host from which the failed operation moves the server, which only administrators see."""
-        details = self.details(JourneyDetails)
-        if details is None or not details.ends_with_move:
-            return None
-        return self.names.get(details.legs[-1].host_before or "")
+        return moves.source_of(self.record, self.stage)
 
     @cached_property
     def destination(self) -> str | None:
-        """Return the host to which the failed operation moves the server; None if it may be one of several.
-
-        A step that was seen there shows it. Without one it is the other compute host of a cloud that has two.
-        """
-        computes = {host for host, _unit in self.units("nova-compute")}
-        seen = {
-            step.host
-            for step in self.steps
-            if step.source.endswith(DESTINATION)
-        }
-        shown = seen & computes - {self.source}
-        if shown or self.source is None:
-            return sole(shown)
-        working = {
-            self.names.get(agent.host)
-            for agent in self.record.known_agents
-            if agent.component == "nova-compute" and agent.enabled
-        }
-        return sole(working - {self.source})
+        """Return the host to which the failed operation moves the server; None if it may be one of several."""
+        return moves.destination_of(self.record, self.stage)
 
     def is_at_move(self, host: str) -> bool:
         """Return whether the failed operation may have moved the server from or to a host."""

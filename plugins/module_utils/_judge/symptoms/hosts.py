@@ -14,6 +14,7 @@ from typing import Any
 
 from ..._components.catalogue import COMPONENTS
 from ..._components.tables import BY_NAME, OWN_ADDRESSES
+from ..._match.moves import is_compute_host
 from ..._model.details import JourneyDetails
 from ..._model.host import Exhausted, GivenAddress, Host, OwnReport
 from ..._model.how import STATES, How
@@ -204,12 +205,6 @@ def is_used(given: GivenAddress, case: Case) -> bool:
         address.option == given.option
         and not set(requested).isdisjoint(address.actions)
         for address in OWN_ADDRESSES
-    )
-
-
-def is_compute_host(host: Host) -> bool:
-    return any(
-        service.component == "nova-compute" for service in services_of(host)
     )
 
 

@@ -25,6 +25,8 @@ CHAINS = {
     "ipv6": "The guest's IPv6 address, from the router",
     "guest_hosts": "The hosts of both guests, in OVN",
     "guest_path": "The packets between both guests",
+    "destination_port": "The network, on the host of destination",
+    "destination_chassis": "The host of destination, in OVN",
 }
 
 
@@ -304,6 +306,7 @@ LINKS = {
         (
             "bridge_wired",
             "dhcp_l2_bridge_wired",
+            "destination_bridge_wired",
             "ovn_gateway_bridge_wired",
             "router_l2_bridge_wired",
             "path_bridge_wired",
@@ -318,6 +321,7 @@ LINKS = {
         (
             "ports_open",
             "dhcp_l2_ports_open",
+            "destination_ports_open",
             "ovn_gateway_ports_open",
             "router_l2_ports_open",
             "path_ports_open",
@@ -343,6 +347,19 @@ LINKS = {
     "dhcp_assigned": LinkText(
         "a DHCP agent has a port on the network",
         "no DHCP agent has a port on the network",
+    ),
+    "destination_agent_alive": LinkText(
+        "the L2 agent of the host of destination reports to Neutron", "{found}"
+    ),
+    "destination_agent_carries_network": LinkText(
+        "the L2 agent of the host of destination carries the network",
+        "its bridge_mappings or tunnel_types have {found}; the network of the server needs {expected}",
+        "does not carry the network {expected}",
+    ),
+    "destination_agent_patches": LinkText(
+        "the bridges of the host of destination are connected",
+        "no patch between br-int and {expected}: {found}",
+        "no patch between br-int and {expected}",
     ),
     "dhcp_l2_agent_alive": LinkText(
         "the L2 agent beside it reports to Neutron", "{found}"

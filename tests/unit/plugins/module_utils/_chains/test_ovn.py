@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import CHAINS, walked
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import ALL, walked
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
@@ -470,7 +470,7 @@ def test_each_link_of_the_chain_is_broken_by_a_test():
 
 
 def test_each_link_of_all_chains_has_its_words():
-    codes = {link.code for chain in CHAINS for link in chain.links}
+    codes = {link.code for chain in ALL for link in chain.links}
     assert codes == set(links.LINKS)
 
 

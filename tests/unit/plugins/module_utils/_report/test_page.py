@@ -21,7 +21,7 @@ from xml.etree import ElementTree
 
 import as_json
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import CHAINS, walked
+from ansible_collections.stackproof.provision.plugins.module_utils._chains.all_chains import ALL, walked
 from ansible_collections.stackproof.provision.plugins.module_utils._end import finish
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json, iso_of, to_json
@@ -616,7 +616,7 @@ def test_a_link_without_a_host_has_its_owner_and_its_command_alone():
 
 
 def test_each_chain_has_its_name_in_words():
-    assert {chain.name for chain in CHAINS} == set(links.CHAINS)
+    assert {chain.name for chain in ALL} == set(links.CHAINS)
 
 
 def test_a_chain_and_a_link_of_a_newer_version_have_their_codes():
