@@ -119,6 +119,10 @@ def explained(case: Case, error: Failure) -> Explanation | None:
     if sought is None:
         return None
     capacity = capacity_of(case)
+    words = refused.why_not_scheduled(error)
+    if words is not None:
+        reason = Reason(Shortage.REFUSED, "aggregate", detail=words)
+        return Explanation(sought, Answer.SHORT, reason=reason)
     if sought == Sought.HOST:
         return explain(capacity, filters_of(case))
     if sought == Sought.BACKEND:

@@ -75,6 +75,16 @@ QUOTAS = (
 )
 
 
+# What Nova's scheduler says before it asks Placement
+UNSCHEDULED = re.compile(r"Scheduling failed: (?P<words>[^\n]{1,200})")
+
+
+def why_not_scheduled(error: Failure) -> str | None:
+    """Return why Nova's scheduler did not even look for a host, in its words."""
+    found = UNSCHEDULED.search(words_in(error))
+    return found["words"].rstrip(" .") if found else None
+
+
 def words_in(error: Failure) -> str:
     return f"{error.answer or ''} {error.message}"
 

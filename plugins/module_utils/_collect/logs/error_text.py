@@ -122,7 +122,7 @@ ON_OWN_HOST = re.compile(
     r"|failed to execute qemu-img"
     r"|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
     r"|UNPROTECTED PRIVATE KEY|Could not resolve hostname|Unable to resolve address"
-    r"|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
+    r"|permission denied on key|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
 # What another service has answered
 BY_OTHER = re.compile(r"Remote error: |\(HTTP 50\d\)")

@@ -82,6 +82,11 @@ REQUESTS = {
         'No host fits: flavor "gpu" requires trait CUSTOM_GPU, which no resource provider has',
         "openstack flavor show gpu",
     ),
+    "hosts of the project's own": (
+        {"message": f"{NO_HOST} Scheduling failed: No hosts allocated to project x."},
+        "No host fits: No hosts allocated to project x",
+        "openstack aggregate list --long",
+    ),
     "computes that are disabled": (
         {"message": NO_HOST, "capacity": capacity_of(Cloud([*map(disabled, hosts(2))]))},
         "No host fits: both compute hosts are disabled (maintenance)",

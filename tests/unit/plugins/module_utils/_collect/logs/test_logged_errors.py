@@ -403,6 +403,7 @@ def test_a_traceback_through_the_periodic_tasks_makes_an_error_one_of_theirs():
         "oslo_privsep.daemon.FailedToDropPrivileges: privsep helper command exited: permission denied",
         "[Errno 13] Permission denied: '/var/lib/nova/instances/rabbit'",
         "open: EACCES, asked by neutron",
+        'sysctl: permission denied on key "net.ipv4.ip_forward" for neutron',
         "unable to find a keyring on /etc/ceph/ceph.client.x.keyring: (13) Permission denied",
     ],
 )
