@@ -122,7 +122,9 @@ class Cloud:
     def destination(self) -> str | None:
         """Return the host to which the failed operation moves the server, if it is known."""
         failed = self.record.failed_stage
-        return failed and moves.destination_of(self.record, failed)
+        if failed is None:
+            return None
+        return moves.destination_of(self.record, failed)
 
     def host_of_port(self, port: Port) -> str | None:
         """Return the host of a port of one of the guests."""

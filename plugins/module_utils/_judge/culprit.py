@@ -179,7 +179,7 @@ def finding_in_health(
         cause=doubted,
         advice=advice_for(cause, None, (), case),
         evidence=evidence.evidence(cause, weights),
-        path=own_arrow(cause, (), weights),
+        path=own_arrow(cause, None, weights),
         main=evidence.main_symptom(cause, weights),
     )
 

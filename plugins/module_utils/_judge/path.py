@@ -66,9 +66,9 @@ def path_of(
     if hops is None:
         return own_arrow(cause, None, case.weights)
     place: Place = cause.place
-    last = (cause, *hops)[-1].component
+    last = hops[-1].component if hops else cause.component
     failure = missing(step, symptoms) or answer_of(last, symptoms)
-    first = (*[hop.symptom for hop in hops], failure)[0]
+    first = hops[0].symptom if hops else failure
     arrows = own_arrow(cause, first, case.weights)
     for hop in hops:
         arrows += (

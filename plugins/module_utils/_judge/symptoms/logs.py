@@ -47,7 +47,9 @@ EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
 # Who does with another back end of Neutron what a line calls the work of a component
-TWINS = {("ovn", "neutron-l2-agent"): "ovn-controller"}
+TWINS: dict[tuple[str | None, str], str] = {
+    ("ovn", "neutron-l2-agent"): "ovn-controller"
+}
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
 # Packages of drivers that a service loads into itself, and exceptions of theirs about what it was told to load
 LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
@@ -134,15 +136,15 @@ def first_time(
     """
     of_run = list(filter(attrgetter("is_of_run"), errors)) or errors
     first = min(of_run, key=attrgetter("at"), default=None)
-    if first is None or first.says_what:
-        return first and first.at
-    behind = [
+    if first is None:
+        return None
+    saying = [
         error.at
         for error in of_run
         if error.says_what
         and (error.host, error.service) == (first.host, first.service)
     ]
-    at = min(behind, default=first.at)
+    at = min(saying, default=first.at)
     return at if at - first.at <= weights.reraised_s else first.at
 
 

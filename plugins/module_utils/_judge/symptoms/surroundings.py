@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..._components.tables import is_beside_instance
+from ..._match.moves import is_compute_host
 from ..._model.host import Host
 from ..._model.how import How
 from ..._model.reach import Certificate
@@ -18,7 +19,6 @@ from ..._model.service import services_of
 from ..._model.stores import NetworkLink
 from ..._model.symptom import Code, Symptom
 from ..case import Case
-from .hosts import is_compute_host
 
 # Every host has these.
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
