@@ -83,7 +83,10 @@ PROJECTS = (
                         ' SELECT * FROM information_schema.innodb_trx"'
                     ),
                     rights="mysql --execute 'SELECT user, host FROM mysql.user'",
-                    rights_of_user="mysql --execute \"SHOW GRANTS FOR '{user}'@'%'\"",
+                    rights_of_user=(
+                        "mysql --execute \"SELECT user, host, plugin FROM mysql.user WHERE user = '{user}';"
+                        " SHOW GRANTS FOR '{user}'@'%'\""
+                    ),
                 ),
             ),
         ),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from .._model.finding import Advice, Condition, Repair
 from .._model.shortage import Explanation, Reason, Shortage, Sought
 from .case import Case
-from .leads import NEUTRON_SERVER, command, folders_of
+from .leads import NEUTRON_SERVER, command, folders_of, followed, limits
 
 COMPUTES = "openstack compute service list --service nova-compute --long"
 AGGREGATES = "openstack aggregate list --long"
@@ -98,6 +98,9 @@ def advice_for_request(
         command_by_shortage(reason, explanation), place_of(reason, case)
     )
     advice = by_options(reason, case, shown) or shown
+    # A project has no quota of what no request would count.
+    if case and reason.code == Shortage.QUOTA and reason.free is None:
+        advice = followed(limits(case), shown)
     return advice and replace(advice, repair=repair_for(reason))
 
 

@@ -28,9 +28,9 @@ from . import dependencies, evidence, model, symptoms, unsatisfied, used
 from .advice import advice_for, advice_for_suspect
 from .advice_for_request import advice_for_request
 from .case import Case
+from .leads import asked_last
 from .own_errors import (
     advice_for_own_error,
-    asked_last,
     is_loss,
     is_own_error,
     is_refusal,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from .._components.component import LATELY
 from .._components.tables import (
+    answering_as,
     component_at,
     depends_on,
     project_entry_of,
@@ -19,6 +20,7 @@ from .._components.tables import (
 from .._model.finding import Advice, Reason
 from .._model.how import How
 from .._model.service import Service
+from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .case import Case
 
@@ -49,6 +51,9 @@ PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
 # What shows the room that is left at a path, and who may get to it
 ROOM, ACCESS = "df -h {path}; df -i {path}", "namei --long {path}"
+# An answer that something is more than it may be, and what shows options about that
+LIMITING = re.compile(r"exceed|maximum|too many|than the limit", re.IGNORECASE)
+LIMITS = "grep -rnisE '^[^#]*(max|limit|quota)' {folders}"
 # Where a port is set that is not the usual one of any component
 SET_TO = (
     "grep -rnsw {port} /etc --include=*.conf --include=*.cnf --include=*.ini"
@@ -179,6 +184,13 @@ LEADS = (
         at="ovn-sb-db",
     ),
     Lead(
+        # What Neutron has written, and OVN cannot read
+        re.compile(r"error parsing (?:actions|match)\b"),
+        "ovn-nbctl --no-leader-only --columns=options list DHCP_Options; "
+        "ovn-nbctl --no-leader-only --columns=match list ACL; grep -rns ^ovn_dhcp /etc/neutron",
+        at="ovn-nb-db",
+    ),
+    Lead(
         # What QEMU does not find where its packages put it
         re.compile(
             rf"could not load (?:PC BIOS|option rom|VGA BIOS) {OPENED}(?P<file>[\w.-]+)"
@@ -291,6 +303,29 @@ def filled(text: str, match: re.Match[str], symptom: Symptom) -> str:
         tables=shlex.quote(statement),
         **{name: shlex.quote(word) for name, word in named.items()},
     )
+
+
+def limits(case: Case) -> Advice | None:
+    """Return what shows the limits in the settings of the API that was asked last, if its answer speaks of one.
+
+    Some of those of Nova are read on the host of the server.
+    """
+    error = case.stage.error
+    api = asked_last(case.stage)
+    if error is None or not LIMITING.search(error.answer or ""):
+        return None
+    text = LIMITS.format(folders=folders_of(api))
+    hosts = filter(None, (case.host_of(api), case.instance_host))
+    shown: Advice | None = None
+    for host in dict.fromkeys(hosts):
+        shown = followed(shown, command(text, host))
+    return shown
+
+
+def asked_last(stage: Stage) -> str | None:
+    """Return the API that a stage has asked last."""
+    last = next(reversed(stage.calls), None)
+    return answering_as(last.service) if last else None
 
 
 def folders_of(component: str | None) -> str:

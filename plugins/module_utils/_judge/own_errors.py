@@ -18,7 +18,7 @@ from .._model.stage import Call, Stage
 from .._model.symptom import Symptom
 from .._model.words import StageName
 from .case import Case
-from .leads import command, followed, log_of
+from .leads import command, followed, limits, log_of
 from .symptoms.cloud import NO_VALID_HOST, is_token_rejected
 
 # Errors of these kinds are about what the run itself asked for.
@@ -72,12 +72,6 @@ def may_be_of_cloud(case: Case) -> bool:
     return is_refusal(case) or case.stage.error_kind in ANSWERED
 
 
-def asked_last(stage: Stage) -> str | None:
-    """Return the API that a stage has asked last."""
-    last = next(reversed(stage.calls), None)
-    return answering_as(last.service) if last else None
-
-
 def is_loss(case: Case) -> bool:
     """Return whether the cloud does not have any more what it has made for the run."""
     return case.stage.error_kind == "not_found" and is_about_own(case)
@@ -112,7 +106,7 @@ def advice_for_own_error(case: Case) -> Advice | None:
     show = SHOWN.get(kind)
     text = show(case) if show else COMMANDS.get(kind)
     written = of_request(case) if is_refusal(case) else None
-    return followed(command(text), written)
+    return followed(limits(case), followed(command(text), written))
 
 
 def of_request(case: Case) -> Advice | None:

@@ -471,7 +471,8 @@ def denied_by(peer, **more):
         (denied_by("database", peer_host="d"), "on d: mysql --execute 'SELECT user, host FROM mysql.user'"),
         (
             denied_by("database", quote="(1044, \"Access denied for user 'nova'@'%' to database 'nova'\")"),
-            "mysql --execute \"SHOW GRANTS FOR 'nova'@'%'\"",
+            "mysql --execute \"SELECT user, host, plugin FROM mysql.user WHERE user = 'nova'; "
+            "SHOW GRANTS FOR 'nova'@'%'\"",
         ),
         (denied_by("ceph-mon", peer_host="s"), "on s: ceph auth ls"),
         # A peer of which nothing is known: the component itself

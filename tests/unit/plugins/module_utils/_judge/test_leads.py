@@ -11,7 +11,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge import
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
-from cases_by_hand import case_of, cause, seen
+from cases_by_hand import call, case_of, cause, error, seen, stage
 
 CREDENTIALS = "grep -rnsE '^(\\[|auth_url|username|project_name|region_name)'"
 
@@ -285,3 +285,20 @@ def test_a_log_is_shown_where_it_was_read():
     assert in_words(leads.log_of("placement-api", case, "req 1")) == lines
     elsewhere = case_of([as_json.host("ctl", facts={"services": [service]})], logs=logs[:1])
     assert in_words(leads.log_of("placement-api", elsewhere)) == "on ctl: x logs --tail 50 p"
+
+
+@pytest.mark.parametrize(
+    ("said", "is_limit"),
+    [
+        ("The limit has been exceeded on the number of allowed image properties. Attempted: 2, Maximum: 0", True),
+        ("Block Device Mapping is Invalid: You specified more local devices than the limit allows", True),
+        ("Invalid image name", False),
+        (None, False),
+    ],
+)
+def test_a_limit_that_an_answer_speaks_of_is_looked_for_in_the_settings_of_the_api(said, is_limit):
+    failed = stage("image", error=error("invalid", said=said), calls=[call(413, "image")])
+    hosts = [with_service("ctl", "glance-api", "glance-api.service")]
+    shown = leads.limits(case_of(hosts, failed))
+    looked = "on ctl: grep -rnisE '^[^#]*(max|limit|quota)' /etc/glance /etc/kolla/glance-api"
+    assert (shown and in_words(shown)) == (looked if is_limit else None)
