@@ -70,7 +70,7 @@ PROJECTS = (
                 ),
                 is_beside_instance=True,
                 works_on_boot=True,
-                sends_back=("Error from last host: ",),
+                sends_back=("Error from last host: ", "Timeout while checking if we can live migrate to host: "),
                 moves_with=(
                     # Files of TLS that it cannot read, and names that it does not know, are those of the source.
                     r"Live Migration failure: (?!.*(?:libvirt-sock|Cannot read|Unable to resolve)).*"

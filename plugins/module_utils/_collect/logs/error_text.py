@@ -137,7 +137,8 @@ DEAD_AGENT = re.compile(
 )
 # The host of what sent back an error, is taken for dead, or does not carry a network
 SENDING_HOST = re.compile(
-    r"(?:dead agent: .{0,800}?'host': u?'|Error from last host: |Failed to bind port \S+ on host )(?P<host>[\w.-]+)"
+    r"(?:dead agent: .{0,800}?'host': u?'|Error from last host: |Failed to bind port \S+ on host "
+    r"|can live migrate to host: )(?P<host>[\w.-]+)"
 )
 # A command on another host, which a service does as its own user, or a copy of a file to there
 BY_SSH = re.compile(

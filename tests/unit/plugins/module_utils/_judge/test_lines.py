@@ -286,6 +286,12 @@ def test_a_server_whose_own_pool_of_connections_is_empty_does_not_accuse_the_dat
             "Error from last host: compute1 (node compute1.example): ['Traceback (most recent call last):', 'x']",
             ("nova-compute", "compute1"),
         ),
+        (
+            "nova_conductor",
+            "Timeout while checking if we can live migrate to host: compute1: oslo_messaging.MessagingTimeout: "
+            "Timed out waiting for a reply to message ID 1f",
+            ("nova-compute", "compute1"),
+        ),
     ],
 )
 def test_what_fails_on_a_compute_host_is_not_looked_for_where_it_was_reported(service, line, named):
