@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 DOCUMENTATION = r"""
 module: boot
 short_description: 'Fifth stage of a run: boots the instance'
@@ -434,7 +436,7 @@ def finished_events(
     def look() -> Look:
         nonlocal events
         events = servers.events_of(nova, identity, request_id)
-        ended = [event for event in events if event.finish_time]
+        ended = list(filter(attrgetter("finish_time"), events))
         return (
             len(ended) == len(events),
             f"{len(ended)} of {len(events)}",

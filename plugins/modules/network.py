@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 DOCUMENTATION = r"""
 module: network
 short_description: 'Third stage of a run: creates or finds the network'
@@ -307,7 +309,7 @@ def find_external(stage: Stage[NetworkDetails], name: str | None) -> Any:
         return network
     # A cloud that ignores the filter lists the others, too.
     networks = stage.cloud.network.networks(is_router_external=True)
-    external = [network for network in networks if network.is_router_external]
+    external = list(filter(attrgetter("is_router_external"), networks))
     if len(external) == 1:
         return external[0]
     names = ", ".join(sorted(network.name for network in external))

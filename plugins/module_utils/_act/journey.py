@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import uuid
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Any
 
 from .._cloud import servers
@@ -192,7 +193,7 @@ class Traveller:
         """Return the event of the last action that failed, as far as Nova shows it: that of a compute host, if any."""
         events = servers.events_of(self.nova, self.id, self.request_id)
         failed = [event for event in events if event.result == "Error"]
-        of_compute = [event for event in failed if event.is_of_compute]
+        of_compute = list(filter(attrgetter("is_of_compute"), failed))
         self.failed = next(iter([*of_compute, *failed]), None)
         return self.failed
 

@@ -51,10 +51,12 @@ def walked(record: Record, stage: str) -> tuple[Chain, ...]:
     An operation that fails leaves a server in any state, and its chains are walked only if it should work. Else the
     host to which it was to move may not be able to take it.
     """
-    is_of_move = stage == StageName.JOURNEY and not record.has_silent_guest
+    is_of_operation = (
+        stage == StageName.JOURNEY and not record.has_silent_guest
+    )
     cloud = Cloud(record)
     return tuple(
         walk(chain, cloud)
-        for chain in (OF_MOVES if is_of_move else CHAINS)
+        for chain in (OF_MOVES if is_of_operation else CHAINS)
         if stage in chain.stages and chain.applies(cloud)
     )

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from .._model.facts import Dhcp
 from .._model.instance import DHCP_PORT
 from .._model.words import StageName
@@ -192,8 +194,10 @@ def tunneled(cloud: Cloud) -> Found:
 
 def begun_at_home(cloud: Cloud) -> Found:
     """Check whether the tunnels of dnsmasq's host and of the guests' begin at addresses of theirs."""
-    hosts = (dhcp_host(cloud), cloud.host, cloud.second_host)
-    return begin_at_home(cloud, cloud.network_or_empty, hosts)
+    server = dhcp_host(cloud)
+    guests = filter(None, (cloud.host, cloud.second_host))
+    ways = [*product(guests, [server]), (server, cloud.host)]
+    return begin_at_home(cloud, cloud.network_or_empty, ways)
 
 
 def sent_to_server(cloud: Cloud) -> Found:

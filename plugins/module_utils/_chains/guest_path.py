@@ -59,8 +59,10 @@ def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
 def begun_at_home(cloud: Cloud) -> Found:
     """Check whether the tunnels of the hosts of both guests begin at addresses of theirs."""
     path = cloud.paths[0]
-    hosts = map(cloud.host_of_port, (path.source, path.target))
-    return begin_at_home(cloud, path.target_network, hosts)
+    near, far = map(cloud.host_of_port, (path.source, path.target))
+    return begin_at_home(
+        cloud, path.target_network, [(near, far), (far, near)]
+    )
 
 
 def open_on_both(cloud: Cloud) -> Found:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
 
 from .._model.instance import Network
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch, Trace
@@ -39,6 +39,8 @@ COMMAND = (
     " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
 )
 LOCAL_ENDS = "grep --recursive ^local_ip /etc/neutron; ip -brief address"
+# The hosts from which and to which a packet goes
+Way = tuple["str | None", "str | None"]
 # What carries the packets of a host's guests, by the back end of Neutron
 CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
 
@@ -160,7 +162,7 @@ def tunnel_between(
     switch = cloud.switch(near)
     if network.kind is None or network.is_physical:
         return None
-    if switch is None or far is None or near == far:
+    if switch is None or far not in cloud.addresses.values() or near == far:
         return None
     remotes = [
         tunnel.remote
@@ -173,51 +175,65 @@ def tunnel_between(
 
 
 def begin_at_home(
-    cloud: Cloud, network: Network, hosts: Iterable[str | None]
+    cloud: Cloud, network: Network, ways: Iterable[Way]
 ) -> Found:
-    """Check whether the tunnels of some hosts begin at addresses of theirs: others send to where they begin."""
+    """Check whether the tunnels from some hosts to others begin at addresses of their own.
+
+    ways: the hosts from which and to which packets go.
+    """
     applies_if(not network.is_physical)
     found: list[Found | None] = []
-    for host in dict.fromkeys(hosts):
-        tunnels = tunnels_of(cloud, network, host)
-        found += [tunnel_end(cloud, tunnel, host) for tunnel in tunnels]
+    for near, far in ways:
+        tunnels = tunnels_between(cloud, network, near, far)
+        found += [tunnel_end(cloud, tunnel, near) for tunnel in tunnels]
     return first_broken(found)
 
 
-def tunnels_of(
-    cloud: Cloud, network: Network, host: str | None
-) -> Iterable[Interface]:
-    switch = cloud.switch(host)
+def tunnels_between(
+    cloud: Cloud, network: Network, near: str | None, far: str | None
+) -> list[Interface]:
+    """Return the tunnels of a network that lead from a host to another one, and work."""
+    switch = cloud.switch(near)
     interfaces = switch.interfaces if switch else ()
-    return [one for one in interfaces if one.kind == network.kind]
+    return [
+        one
+        for one in interfaces
+        if one.kind == network.kind
+        and not one.error
+        and cloud.host_at(one.remote or "") == far
+    ]
 
 
 def tunnel_end(
     cloud: Cloud, tunnel: Interface, host: str | None
 ) -> Found | None:
-    """Return whether a tunnel begins at its host; None if it does not say where."""
-    if tunnel.local is None:
+    """Return whether a tunnel begins at its host; None if it does not say where, or not all addresses are known."""
+    begin = tunnel.local
+    if begin is None or begin in cloud.facts_of(host).addresses:
         return None
-    found = holds_if(cloud.host_at(tunnel.local) == host, tunnel.local)
+    links = cloud.stores_of(host).links or ()
+    own = set(chain.from_iterable(link.addresses for link in links))
+    if cloud.host_at(begin) in (None, host) and not own:
+        return None
+    found = holds_if(begin in own, begin)
     return replace(found, host=host, owner=carrier(cloud))
 
 
 def directed(
     cloud: Cloud,
     network: Network,
-    way: tuple[str | None, str | None],
+    way: Way,
     trace: Trace | None,
 ) -> Found | None:
-    """Return whether a packet goes from a host to another one in a tunnel; None if that needs none, or was not traced.
-
-    way: the names of the two hosts.
-    """
+    """Return whether a packet goes from a host to another one in a tunnel; None if that needs none, or is not known."""
     tunnel = tunnel_between(cloud, network, *way)
     if tunnel is None or trace is None or trace.ends is None:
         return None
     _near, far = way
-    to = list(filter(None, map(cloud.host_at, trace.ends)))
-    found = holds_if(far in to, listed(to), far)
+    to = list(map(cloud.host_at, trace.ends))
+    if None in to:
+        return None
+    found = holds_if(far in to, listed(filter(None, to)), far)
     return replace(
         found, host=tunnel.host, owner=tunnel.owner, command=trace.command
     )

@@ -98,7 +98,9 @@ PROJECTS = (
                     "neutron-linuxbridge-agent",
                 ),
                 # It, or who does its work with another back end, does not carry the network there.
-                sends_back=(r"Failed to bind port \S+ on host ",),
+                sends_back=(
+                    r"Failed to bind port \S+ on host \S+ for vnic_type normal",
+                ),
                 exceptions=("VirtualInterface", "PortBindingFailed"),
                 starts=("ovs-vsctl", "ovs-ofctl"),
             ),

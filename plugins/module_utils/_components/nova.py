@@ -77,7 +77,8 @@ PROJECTS = (
                     r"(?:unable to connect|failed to connect"
                     r"|authentication failed|unexpectedly (?:closed|failed)|recv data|TLS handshake|certificate)",
                     # On the source the domain runs already: it is defined, plugged in and started at the other end.
-                    r"Live Migration failure: .*(?:exited while connecting|machine type|\bCPU\b|storage file"
+                    r"Live Migration failure: (?!.*(?:non-migratable|VIR_MIGRATE_|post-copy)).*"
+                    r"(?:exited while connecting|machine type|guest (?:and host )?CPU|CPU (?:feature|model)"
                     r"|already (?:defined|exists|active)|unused port|Unable to add (?:port|bridge)|Cannot get interface"
                     r"|Secret not found|backing store|Failed to bind|to the same host|unsupported configuration)",
                     # libvirt asks a site's own script where the server is to go.

@@ -100,7 +100,7 @@ def advice_for_request(
     advice = by_options(reason, case, shown) or shown
     # A project has no quota of what no request would count.
     if case and reason.code == Shortage.QUOTA and reason.free is None:
-        advice = followed(limits(case), shown)
+        advice = followed(advice, limits(case))
     return advice and replace(advice, repair=repair_for(reason))
 
 

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 from .._model.capacity import (
     STATUS_DISABLED,
@@ -635,7 +636,7 @@ def services_asked(
     volume: VolumeCapacity, services: Iterable[Agent]
 ) -> list[Agent]:
     """Return the services of the back end that a volume asks for; those of all if none has its name."""
-    known = [service for service in services if service.back_end]
+    known = list(filter(attrgetter("back_end"), services))
     # A service has the name of the back end's section, which need not be the name that a volume type asks for.
     asked = [
         service for service in known if service.back_end == volume.backend

@@ -16,6 +16,7 @@ from .._components.tables import (
     component_at,
     depends_on,
     project_entry_of,
+    project_of,
 )
 from .._model.finding import Advice, Reason
 from .._model.how import How
@@ -24,6 +25,7 @@ from .._model.stage import Stage
 from .._model.symptom import Symptom
 from .case import Case
 
+COMPUTE = "nova-compute"
 DATABASE, KEYSTONE = "database", "keystone"
 NEUTRON_SERVER = "neutron-server"
 # How a connection fails that never came about
@@ -315,9 +317,11 @@ def limits(case: Case) -> Advice | None:
     if error is None or not LIMITING.search(error.answer or ""):
         return None
     text = LIMITS.format(folders=folders_of(api))
-    hosts = filter(None, (case.host_of(api), case.instance_host))
+    hosts = [case.host_of(api)]
+    if project_of(api) == project_of(COMPUTE):
+        hosts.append(case.instance_host)
     shown: Advice | None = None
-    for host in dict.fromkeys(hosts):
+    for host in dict.fromkeys(filter(None, hosts)):
         shown = followed(shown, command(text, host))
     return shown
 

@@ -33,8 +33,8 @@ from .weights import Parts, Weights
 
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
 FORBIDDEN = re.compile(
-    r"\((?:1044|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
-    r"|\b403\b|disallowed by policy|Policy doesn't allow"
+    r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
+    r"|HTTP 403|'code': 403|disallowed by policy|Policy doesn't allow"
 )
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)

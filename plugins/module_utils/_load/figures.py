@@ -10,6 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, starmap
+from operator import attrgetter
 
 from .._model.load import (
     Bottleneck,
@@ -64,7 +65,7 @@ class Level:
 
     @property
     def passed(self) -> list[Outcome]:
-        return [outcome for outcome in self.outcomes if outcome.passed]
+        return list(filter(attrgetter("passed"), self.outcomes))
 
     def stage(self, name: str) -> Spread | None:
         """Return how long a stage took; None where no run that passed has it."""
@@ -185,7 +186,7 @@ def last_spread(spreads: Sequence[Spread | None]) -> Spread:
 
 def bottleneck(levels: Sequence[LoadLevel]) -> Bottleneck | None:
     """Return the component for which runs wait much longer than at the lowest level, at the first level with one."""
-    known = [level for level in levels if level.components]
+    known = list(filter(attrgetter("components"), levels))
     for level in known[1:]:
         slowed = slowed_most(known[0], level)
         if slowed and slowed.now_s - slowed.before_s >= BOTTLENECK_S:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 from xml.etree import ElementTree
 
@@ -50,7 +51,7 @@ def render(test: LoadTest, templates: str) -> str:
 
 def view(test: LoadTest) -> dict[str, Any]:
     steps = list(filter(takes_time, test.steps))
-    stacked = [level for level in test.levels if level.components]
+    stacked = list(filter(attrgetter("components"), test.levels))
     names = largest(stacked)
     links = {run.key: report_of(run.directory) for run in test.runs}
     return {

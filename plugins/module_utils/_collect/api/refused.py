@@ -64,7 +64,7 @@ QUOTAS = (
     re.compile(
         r"Maximum number of (?P<name>[\w ]{1,40}) exceeds (?P<limit>\d+)"
     ),
-    re.compile(r"too many (?P<name>[\w ]{1,40})"),
+    re.compile(r"Quota exceeded, too many (?P<name>[\w ]{1,40})"),
     re.compile(
         r"exceeded on the number of allowed (?P<name>[\w ]{1,40})\. "
         r"Attempted: (?P<asked>\d+), Maximum: (?P<limit>\d+)"
@@ -75,13 +75,15 @@ QUOTAS = (
 )
 
 
-# What Nova's scheduler says before it asks Placement
-UNSCHEDULED = re.compile(r"Scheduling failed: (?P<words>[^\n]{1,200})")
+# What Nova's scheduler says before it asks Placement, of hosts that are for others
+UNSCHEDULED = re.compile(
+    r"Scheduling failed: (?P<words>(?!.*segment)[^\n]*(?:tenant|project|aggregate)[^\n]*)"
+)
 
 
 def why_not_scheduled(error: Failure) -> str | None:
     """Return why Nova's scheduler did not even look for a host, in its words."""
-    found = UNSCHEDULED.search(words_in(error))
+    found = UNSCHEDULED.search(error.answer or error.message)
     return found["words"].rstrip(" .") if found else None
 
 

@@ -27,6 +27,11 @@ RESUMED = "Resuming from table"
 # What ovn-controller answers itself goes to it with the number of the action: 2 is that of DHCP.
 BY_CONTROLLER = re.compile(r"\bcontroller\(userdata=00\.00\.00\.02")
 ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
+ON_HOST = re.compile(
+    r"\b(?:controller|userspace|lb_output)\(|\brecirc\(\w+\)$"
+)
+# The kinds of interfaces that lead out of the host
+DEVICES = ("", "system", "dpdk", "afxdp", "afxdp-nonpmd")
 # The end of a tunnel, as the datapath of the kernel has it, and in the headers that the one of userspace writes
 TUNNEL_END = re.compile(
     r"\b(?:tunnel|ipv[46])\([^()]*?\b(?:ipv6_)?dst=([0-9a-f.:]+)"
@@ -250,8 +255,9 @@ def devices_of(
     """Return the devices of the bridge of a physical network: of OVN's mapping, or of the only bridge with any."""
     by_bridge: dict[str, list[Interface]] = {}
     for interface in switch.interfaces:
-        bridge = None if interface.kind else switch.bridge_of(interface.name)
-        if bridge is not None and bridge != integration:
+        bridge = switch.bridge_of(interface.name)
+        is_device = interface.kind in DEVICES
+        if is_device and bridge is not None and bridge != integration:
             by_bridge.setdefault(bridge.name, []).append(interface)
     mapped = switch.mappings.get(network.physical or "")
     if mapped is None:
@@ -288,6 +294,9 @@ def parsed(
     if BY_CONTROLLER.search(text):
         return Trace(port, packet, ANSWERED)
     # A switch that has not learned an address sends its packets to all ports.
+    # Who answers it on the host itself needs no receiver, and of a bond none is named.
+    if ON_HOST.search(actions[-1]):
+        return Trace(port, packet, SENT)
     is_sent = (
         gets_to(receivers, actions) if receivers else actions[-1] != "drop"
     )

@@ -69,7 +69,8 @@ HOW = {
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",
         "invalid (?:syntax|value|literal|option|format)", "unrecognized", "(?:bad|unknown) option", "malformed",
-        "unsupported configuration", "incompatible with host", "inequivalent arg", status("4(?:06|12|22)"),
+        "unsupported configuration", "incompatible with host", status("4(?:06|12|22)"),
+        r"PRECONDITION_FAILED(?!.*(?:stopped|down|time))",
         r"libvirtError\W+(?:XML error|invalid argument|argument unsupported)(?!.*/etc/libvirt)",
         # That something is in another state is no wrong request.
         rf"^(?!.*(?:status must be|Invalid volume)).*(?:\bBadRequest\b|{status('400')})", "ConflictNovaUsingAttachment",
@@ -120,12 +121,12 @@ ON_OWN_HOST = re.compile(
     r"|error opening (?:default )?pool \S+: \(2\)|Unknown CPU model|Failed to bind socket: Cannot assign"
     r"|qemu-img: (?:\S+: )?error while writing|No such file or directory: u?'[\w-]+'|env: \W[\w-]+\W: No such file"
     r"|failed to execute qemu-img"
-    r"|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
+    r"|\blink_stat\b|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
     r"|UNPROTECTED PRIVATE KEY|Could not resolve hostname|Unable to resolve address"
     r"|permission denied on key|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
 # What another service has answered
-BY_OTHER = re.compile(r"Remote error: |\(HTTP 50\d\)")
+BY_OTHER = re.compile(r"Remote error: |\bHTTP 50\d\b|InternalServerError")
 # What a peer was denied itself when it did what it had been asked for
 DENIED_TO_PEER = re.compile(
     r"libvirtError\b(?!.*connect socket).*(?:Permission denied|Operation not permitted)$"
@@ -142,7 +143,7 @@ SENDING_HOST = re.compile(
 )
 # A command on another host, which a service does as its own user, or a copy of a file to there
 BY_SSH = re.compile(
-    r"\bCommand: (?:ssh(?: -[A-Za-z](?: \w+=\S+)?)* |(?:scp|rsync) (?:\S+ ){1,9}(?=\S+:/))"
+    r"\bCommand: (?:ssh(?: -[A-Za-z](?: \w+=\S+)?)* |(?:scp|rsync) (?:\S+ ){1,9}(?=\S+:/\S*\s*$))"
     r"(?:\w+@)?\[?(?P<place>[A-Za-z0-9][\w.:-]{0,60}?)(?:\]?:/| )"
 )
 # Work that a service does again and again. Its lines may have the id of a request that is long over.
@@ -209,7 +210,7 @@ def how_of(text: str) -> How | None:
 
 def is_on_own_host(text: str) -> bool:
     """Return whether a service was denied something on its own host."""
-    return ON_OWN_HOST.search(text) is not None
+    return ON_OWN_HOST.search(text) is not None and not is_at_destination(text)
 
 
 def was_sent_back(text: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from http import HTTPStatus
+from operator import attrgetter
 
 from ..._collect.logs.error_text import how_of, mentioned_in
 from ..._components.tables import answering_as, project_of, writer_of
@@ -357,7 +358,7 @@ def is_compute_away(agent: Agent) -> bool:
 
 def of_broken_hosts(case: Case, explanation: Explanation) -> list[Symptom]:
     """Return a symptom for each host that would take the server if its nova-compute worked."""
-    broken = [host for host in explanation.hosts if host.is_broken]
+    broken = list(filter(attrgetter("is_broken"), explanation.hosts))
     # No nova-compute has ever reported.
     if not broken:
         return [no_host_at(COMPUTE, None)]

@@ -36,6 +36,7 @@ from ..._model.symptom import (
     Kind,
     Symptom,
 )
+from ..._record.sole import sole
 from ..case import Case
 from ..weights import Weights
 from .reach import CATALOG
@@ -46,10 +47,10 @@ TIMED_OUT = "MessagingTimeout"
 EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
-# Who does with another back end of Neutron what a line calls the work of a component
-TWINS: dict[tuple[str | None, str], str] = {
-    ("ovn", "neutron-l2-agent"): "ovn-controller"
-}
+# How a service fails that writes to its own disk what it gets, or for no known reason
+OF_OWN_DISK = (None, How.FULL, How.READ_ONLY)
+# What lines call what carries the packets of a host's guests, and who does so with OVN
+CARRIER, CARRIER_OF_OVN = "neutron-l2-agent", "ovn-controller"
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
 # Packages of drivers that a service loads into itself, and exceptions of theirs about what it was told to load
 LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
@@ -215,10 +216,9 @@ def symptoms_of(
 
 def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
     """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
-    peers = [
-        TWINS.get((case.back_end, peer), peer)
-        for peer in peers_of(error, component)
-    ]
+    if error.peer == CARRIER:
+        return carriers(case)
+    peers = peers_of(error, component)
     giver = case.givers.get(error.peer_address or "")
     if giver is not None:
         return [giver[0]]
@@ -228,9 +228,18 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
         # Keystone has one, as the run has seen: who has passed the request on has lost it.
         api = answering_as(service_type_of(project_of(component)))
         return without(component, filter(None, [api]))
-    if not peers and failed_elsewhere(error, component, case):
+    if not (peers or error.peer) and failed_elsewhere(error, component, case):
         return [component]
     return peers
+
+
+def carriers(case: Case) -> list[str]:
+    """Return what carries networks on the host for which Neutron could not bind a port; nothing if it names several."""
+    carrier = CARRIER_OF_OVN if case.back_end == "ovn" else CARRIER
+    alike = [one for one in case.record.known_errors if one.peer == CARRIER]
+    host = case.host_at(sole({one.peer_address for one in alike}))
+    is_there = host is not None and case.units(carrier, host)
+    return [carrier] if is_there else []
 
 
 def failed_elsewhere(error: LoggedError, component: str, case: Case) -> bool:
@@ -381,8 +390,9 @@ def is_about_value(error: LoggedError) -> bool:
 
 
 def is_own_rule(error: LoggedError, own_project: str) -> bool:
-    """Return whether a service has rules of its own that something does not meet, and says nothing of others."""
-    return error.how is None and module_of(error.exception) == own_project
+    """Return whether something does not meet a rule of the service itself; who says nothing more may be its driver."""
+    module = module_of(error.exception or error.logger)
+    return error.how is None and module == own_project
 
 
 def named_in_words(error: LoggedError, own_project: str) -> Iterable[str]:
@@ -404,7 +414,8 @@ def named_by_logger(error: LoggedError, own_project: str) -> list[str]:
 
 def is_translated(error: LoggedError, own_project: str) -> bool:
     """Return whether a service has put into its own words how something failed, as who speaks to an API does."""
-    return bool(error.how) and module_of(error.exception) == own_project
+    is_answer = error.how not in OF_OWN_DISK
+    return is_answer and module_of(error.exception) == own_project
 
 
 def is_out_of_room(case: Case) -> bool:

@@ -25,8 +25,8 @@ CHAINS = {
     "ipv6": "The guest's IPv6 address, from the router",
     "guest_hosts": "The hosts of both guests, in OVN",
     "guest_path": "The packets between both guests",
-    "destination_port": "The network, on the host of destination",
-    "destination_chassis": "The host of destination, in OVN",
+    "destination_port": "The network, on the destination host",
+    "destination_chassis": "The destination host, in OVN",
 }
 
 
@@ -349,15 +349,15 @@ LINKS = {
         "no DHCP agent has a port on the network",
     ),
     "destination_agent_alive": LinkText(
-        "the L2 agent of the host of destination reports to Neutron", "{found}"
+        "the L2 agent of the destination host reports to Neutron", "{found}"
     ),
     "destination_agent_carries_network": LinkText(
-        "the L2 agent of the host of destination carries the network",
+        "the L2 agent of the destination host carries the network",
         "its bridge_mappings or tunnel_types have {found}; the network of the server needs {expected}",
         "does not carry the network {expected}",
     ),
     "destination_agent_patches": LinkText(
-        "the bridges of the host of destination are connected",
+        "the bridges of the destination host are connected",
         "no patch between br-int and {expected}: {found}",
         "no patch between br-int and {expected}",
     ),
@@ -524,20 +524,18 @@ LINKS = {
         "the guest's DHCP request goes into tunnels to {found}, and not to {expected}",
         "the guest's DHCP request does not go into the tunnel to {expected}",
     ),
-    "dhcp_tunnel_ends": LinkText(
-        "the tunnels of each host begin at an address of its own",
-        "its tunnels begin at {found}, which is no address of the host",
-        "its tunnels do not begin at an address of the host",
-    ),
     "dhcp_tunnels": LinkText(
         "the hosts of guests and dnsmasq have tunnels to each other",
         "no tunnel to {expected}: Open vSwitch has tunnels to {found}",
         "no tunnel to {expected}",
     ),
-    "path_tunnel_ends": LinkText(
-        "the tunnels of each host begin at an address of its own",
-        "its tunnels begin at {found}, which is no address of the host",
-        "its tunnels do not begin at an address of the host",
+    **dict.fromkeys(
+        ("path_tunnel_ends", "dhcp_tunnel_ends"),
+        LinkText(
+            "the tunnels of each host begin at an address of its own",
+            "its tunnels begin at {found}, which is no address of the host",
+            "its tunnels do not begin at an address of the host",
+        ),
     ),
     "path_tunnel": LinkText(
         "the hosts of both guests have tunnels to each other",

@@ -55,10 +55,15 @@ def traceback(exception, *frames):
     return [f"Failed: {exception}", *(IN_TRACEBACK + line for line in [HEADING, *files, exception])]
 
 
-def line_of(logger, text):
-    """Return a line as oslo.log writes it."""
-    context = "" if text.startswith(IN_TRACEBACK) else f"[None {REQUEST} u p - - - -] "
-    return f"2026-11-21 12:00:05.000 7 ERROR {logger} {context}[instance: {SERVER}] {text.removeprefix(IN_TRACEBACK)}"
+def written(logger, texts):
+    """Yield lines as oslo.log writes them: an error each second, with the lines of its traceback."""
+    seconds = 4
+    for text in texts:
+        is_of_traceback = text.startswith(IN_TRACEBACK)
+        seconds += not is_of_traceback
+        context = "" if is_of_traceback else f"[None {REQUEST} u p - - - -] "
+        words = f"{context}[instance: {SERVER}] {text.removeprefix(IN_TRACEBACK)}"
+        yield None, f"2026-11-21 12:00:{seconds:02}.000 7 ERROR {logger} {words}"
 
 
 def first_suspects(hosts=HOSTS, logger="x.manager", agents=AGENTS, **logs):
@@ -70,7 +75,7 @@ def first_suspects(hosts=HOSTS, logger="x.manager", agents=AGENTS, **logs):
         wanted = {"keys": {"server": [SERVER], "request": [REQUEST]}, "phrases": [], "windows": [], "errors": True}
         times = {"since": BEGAN, "began": BEGAN, "until": BEGAN + 60}
         scan = Scan(codec.from_json(Wanted, {**wanted, **times}), 0)
-        scan.take(service, ((None, line_of(logger, line)) for line in lines), 0)
+        scan.take(service, written(logger, lines), 0)
         events += [Event.from_host(found.to_json(), host=name, source="log", clock=name) for found in scan.events]
     instance = as_json.instance(server=as_json.server(id=SERVER, host="compute1"))
     errors = codec.to_json(errors_of(events))
@@ -245,6 +250,33 @@ def test_a_rule_of_nova_about_a_guest_of_libvirt_is_novas():
     lines = [f"Failed to start libvirt guest: {exception}", *traceback(exception, "nova/virt/libvirt/vif")[1:]]
     suspects = first_suspects(logger="nova.virt.libvirt.driver", compute1__nova_compute=lines)
     assert suspects == {("nova-compute", "compute1")}
+
+
+BIND = "Failed to bind port 5f0a on host {} for vnic_type {} using segments [{{'id': '1'}}]"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [BIND.format("compute1", "direct")],
+        [BIND.format("bm7", "normal")],
+        [BIND.format("controller1", "normal")],
+        [BIND.format("compute1", "normal"), BIND.format("compute2", "normal")],
+    ],
+)
+def test_a_port_that_no_agent_could_bind_is_neutrons(lines):
+    assert first_suspects(controller1__neutron_server=lines) == {("neutron-server", "controller1")}
+
+
+def test_a_port_that_cannot_be_bound_leads_to_the_agent_of_its_host():
+    lines = [BIND.format("compute1", "normal")]
+    assert first_suspects(controller1__neutron_server=lines) == {("neutron-l2-agent", "compute1")}
+
+
+def test_a_password_that_the_queue_rejects_is_the_callers_whatever_the_number_of_the_answer():
+    error = "amqp.exceptions.AccessRefused: (0, 0): (403) ACCESS_REFUSED - Login was refused using mechanism PLAIN"
+    found = first_suspects(compute1__nova_compute=traceback(error, "amqp/connection"))
+    assert found == {("nova-compute", "compute1")}
 
 
 def test_a_driver_that_waits_for_others_does_not_name_what_it_drives():

@@ -82,6 +82,7 @@ def test_the_image_that_is_not_accepted_and_why():
         ("Maximum number of ports exceeded", ("ports", None, None, None)),
         ("Maximum number of metadata items exceeds 0", ("metadata items", None, None, 0)),
         ("Quota exceeded, too many server groups.", ("server groups", None, None, None)),
+        ("too many requests, slow down please", (None, None, None, None)),
         (
             "The limit has been exceeded on the number of allowed image properties. Attempted: 5, Maximum: 2",
             ("image properties", 5, None, 2),

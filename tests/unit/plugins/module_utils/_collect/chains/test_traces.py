@@ -329,6 +329,29 @@ def test_a_packet_in_a_tunnel_goes_to_its_end(name, end):
     assert (trace.outcome, trace.ends) == ("sent", (end,))
 
 
+@pytest.mark.parametrize(
+    "actions",
+    [
+        "push_vlan(vid=100,pcp=0),hash(hash_l4(0)),recirc(0x12)",
+        "push_vlan(vid=100,pcp=0),lb_output(1)",
+        "userspace(pid=1,controller(reason=1))",
+        "push_vlan(vid=100,pcp=0),eth1",
+    ],
+)
+def test_a_packet_that_leaves_by_a_bond_or_is_answered_on_its_host_is_not_dropped(actions):
+    text = f'bridge("br-int")\n 0. priority 0\nDatapath actions: {actions}\n'
+    assert traces.parsed(text, "p", "x", ["eth1"]).outcome == "sent"
+    assert traces.parsed(text.replace(actions, "tap4d"), "p", "x", ["eth1"]).outcome == "dropped"
+
+
+def test_devices_of_dpdk_lead_out_of_a_host():
+    switch = switch_of(PORT.id)
+    with_dpdk = replace(
+        switch, interfaces=tuple(replace(one, kind="dpdk") if one.name == "eth1" else one for one in switch.interfaces)
+    )
+    assert first_words(with_dpdk, BY_AGENTS)[1] == ("eth1",)
+
+
 def test_a_host_whose_address_is_asked_for_is_the_end_of_a_tunnel():
     asks = "    -> neighbor cache miss for 10.0.0.12 on bridge br-ex, sending ARP request\n"
     trace = traces.parsed(f"{asks}Datapath actions: br-ex\n", "p", "x")

@@ -429,7 +429,10 @@ def test_what_a_service_may_not_do_on_its_own_host_lies_there(message):
         ("unsupported configuration: guest and host CPU are not compatible", True),
         ("internal error: Unable to add port tap1 to OVS bridge br-int", True),
         ("operation failed: domain 'instance-1' is already defined with uuid 1", True),
-        # Files and names of the source's own host
+        ("internal error: process exited while connecting to monitor: Failed to bind socket: Cannot assign it", True),
+        # What the source's own libvirt does not allow, its files and names
+        ("internal error: State blocked by non-migratable CPU device", False),
+        ("unsupported configuration: VIR_MIGRATE_PARALLEL requires peer-to-peer migration", False),
         ("Failed to connect to remote libvirt URI qemu+tls://c2/system: Cannot read CA certificate '/x.pem'", False),
         ("unable to connect to server: Unable to resolve address 'c2' service '16509': Name not known", False),
         ("Failed to connect socket to '/var/run/libvirt/libvirt-sock': Connection refused", False),

@@ -98,7 +98,9 @@ def test_a_record_without_errors_shows_nothing():
         # A word in the line, or the logger
         (error(mentions=["cinder-api"]), ["cinder-api"]),
         (error(mentions=["cinder-api", "database"]), ["cinder-api", "database"]),
-        (error(logger="nova.virt.libvirt.driver"), ["libvirt"]),
+        (error(logger="nova.virt.libvirt.driver", how="refused"), ["libvirt"]),
+        # A driver that says nothing speaks of itself.
+        (error(logger="nova.virt.libvirt.driver"), OWN),
         (error(logger="nova.network.neutron", mentions=["neutron-server"]), ["neutron-server"]),
         (error(logger="keystonemiddleware.auth_token", service="glance-api"), ["keystone"]),
         # A line speaks of its own project all the time.
