@@ -98,7 +98,7 @@ def advice_for_request(
         command_by_shortage(reason, explanation), place_of(reason, case)
     )
     advice = by_options(reason, case, shown) or shown
-    # A project has no quota of what no request would count.
+    # It may be no quota of the project, but an option of the API.
     if case and reason.code == Shortage.QUOTA and reason.free is None:
         advice = followed(advice, limits(case))
     return advice and replace(advice, repair=repair_for(reason))
