@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 DOCUMENTATION = r"""
 module: boot
 short_description: 'Fifth stage of a run: boots the instance'
@@ -207,6 +205,7 @@ import contextlib
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
-
 DOCUMENTATION = r"""
 module: network
 short_description: 'Third stage of a run: creates or finds the network'
@@ -213,6 +211,7 @@ error:
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (
