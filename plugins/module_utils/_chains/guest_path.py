@@ -48,12 +48,8 @@ def tunnel_of(cloud: Cloud, path: GuestPath) -> Found | None:
     near, far = map(cloud.host_of_port, (path.source, path.target))
     network = path.target_network
     # What is sent is answered.
-    return first_broken(
-        [
-            tunnel_between(cloud, network, near, far),
-            tunnel_between(cloud, network, far, near),
-        ]
-    )
+    ways = [(near, far), (far, near)]
+    return first_broken(tunnel_between(cloud, network, *way) for way in ways)
 
 
 def begun_at_home(cloud: Cloud) -> Found:
