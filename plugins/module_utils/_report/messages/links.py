@@ -521,7 +521,7 @@ LINKS = {
     ),
     "dhcp_directed": LinkText(
         "the guest's DHCP request goes into the tunnel to the host of dnsmasq",
-        "the guest's DHCP request goes into tunnels to {found}, and not to {expected}",
+        "the guest's DHCP request does not go into the tunnel to {expected}; tunnels that it goes into: {found}",
         "the guest's DHCP request does not go into the tunnel to {expected}",
     ),
     "dhcp_tunnels": LinkText(
@@ -550,7 +550,7 @@ LINKS = {
     ),
     "path_directed": LinkText(
         "packets to the other guest go into the tunnel to its host",
-        "packets to the other guest go into tunnels to {found}, and not to {expected}",
+        "packets to the other guest do not go into the tunnel to {expected}; tunnels that they go into: {found}",
         "packets to the other guest do not go into the tunnel to {expected}",
     ),
     "path_received": LinkText(

@@ -185,7 +185,9 @@ def test_a_packet_has_to_go_into_the_tunnel_to_the_other_host(ends: list[str] | 
         return
     assert chain.broken == directed
     assert (directed.owner, directed.host, directed.found) == ("neutron-l2-agent", SECOND, found)
-    assert links.broken(directed)[0] == f"packets to the other guest go into tunnels to {found}, and not to {FIRST}"
+    assert links.broken(directed)[0] == (
+        f"packets to the other guest do not go into the tunnel to {FIRST}; tunnels that they go into: {found}"
+    )
 
 
 def test_without_a_lost_packet_there_is_no_chain() -> None:
