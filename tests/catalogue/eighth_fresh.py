@@ -18,7 +18,7 @@ from catalogue_parts import LATER, NETWORKED, Kind, Part, Wrong
 from fifth_fresh import with_lines
 from fourth_fresh import by_several
 from fresh import LIBVIRT_SETTINGS, NORTHBOUND, dead, for_each, part_of, with_proxies
-from seventh_fresh import BROKER_SETTINGS
+from seventh_fresh import broker_with
 from sites import ML2
 from sixth_fresh import FRONT
 from third_fresh import CEPH, POLICY
@@ -76,17 +76,6 @@ def conditional(lab, part, path):
     make = f"{put} && systemctl restart {unit} && ! systemctl is-active --quiet {unit}"
     with recovered(lab, part.host, reporting(part)), undone(lab, part.host, make, back):
         yield
-
-
-def broker_with(site, line, shown):
-    """The broker starts with one line more in its settings. shown: what it says of itself then."""
-    restart, folder = "systemctl restart rabbitmq-server", BROKER_SETTINGS.rpartition("/")[0]
-    make = (
-        f"mkdir -p {folder} && echo '{line}' > {BROKER_SETTINGS} && {restart} && sleep 5"
-        f" && rabbitmqctl environment | grep -q '{shown}'"
-    )
-    back = f"rm -f {BROKER_SETTINGS}; rmdir --ignore-fail-on-non-empty {folder}; {restart}"
-    return by_several(site.controller, make, back)
 
 
 def account_of_another_network(site, user):

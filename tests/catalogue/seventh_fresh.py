@@ -87,15 +87,19 @@ def few_rows(site):
     return by_several(site.controller, make, back)
 
 
-def short_messages(site):
-    restart = "systemctl restart rabbitmq-server"
-    text = f"max_message_size = {LARGEST_MESSAGE}"
+def broker_with(site, line, shown):
+    """The broker starts with one line more in its settings. shown: what it says of itself then."""
+    restart, folder = "systemctl restart rabbitmq-server", BROKER_SETTINGS.rpartition("/")[0]
     make = (
-        f"mkdir -p {BROKER_SETTINGS.rpartition('/')[0]} && echo '{text}' > {BROKER_SETTINGS} && {restart} && sleep 5"
-        f" && rabbitmqctl environment | grep -q 'max_message_size,{LARGEST_MESSAGE}'"
+        f"mkdir -p {folder} && echo '{line}' > {BROKER_SETTINGS} && {restart} && sleep 5"
+        f" && rabbitmqctl environment | grep -q '{shown}'"
     )
-    back = f"rm -f {BROKER_SETTINGS}; rmdir --ignore-fail-on-non-empty {BROKER_SETTINGS.rpartition('/')[0]}; {restart}"
+    back = f"rm -f {BROKER_SETTINGS}; rmdir --ignore-fail-on-non-empty {folder}; {restart}"
     return by_several(site.controller, make, back)
+
+
+def short_messages(site):
+    return broker_with(site, f"max_message_size = {LARGEST_MESSAGE}", f"max_message_size,{LARGEST_MESSAGE}")
 
 
 def second_consumer(site, queue):

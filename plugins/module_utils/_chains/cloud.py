@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 from .._match import moves, places
@@ -381,6 +382,11 @@ class Cloud:
     def stores_of(self, host: str | None) -> Stores:
         """Return the stores of a host; of one that was not read, empty ones."""
         return self.stores.get(host or "", Stores())
+
+    def addresses_of_links(self, host: str | None) -> set[str]:
+        """Return the addresses of a host's own links; none if they were not read."""
+        links = self.stores_of(host).links or ()
+        return set(chain.from_iterable(link.addresses for link in links))
 
     def switch(self, host: str | None) -> Switch | None:
         return self.stores_of(host).switch

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import chain
 
 from .._model.stores import Chassis
 from .cloud import Cloud
@@ -138,7 +137,7 @@ def has_address(cloud: Cloud, host: str) -> Found:
     applies_if(not cloud.is_on_physical_network)
     chassis = own_chassis(cloud, host)
     facts = given(cloud.facts.get(host))
-    own = {*facts.addresses, *addresses_of_links(cloud, host)}
+    own = {*facts.addresses, *cloud.addresses_of_links(host)}
     unreadable_if(not own)
     if not chassis.encapsulations:
         return broken("none", ", ".join(sorted(own)))
@@ -148,11 +147,6 @@ def has_address(cloud: Cloud, host: str) -> Found:
     return holds_if(
         not wrong, ", ".join(wrong), ", ".join(sorted(facts.addresses))
     )
-
-
-def addresses_of_links(cloud: Cloud, host: str) -> set[str]:
-    links = cloud.stores_of(host).links or ()
-    return set(chain.from_iterable(link.addresses for link in links))
 
 
 def has_protocol(cloud: Cloud, host: str) -> Found:

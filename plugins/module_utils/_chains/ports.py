@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import chain, product
+from itertools import product
 
+from .._components.tables import CARRIERS
 from .._model.instance import Network
 from .._model.stores import ALL_PACKETS, Bridge, Interface, Switch, Trace
 from .._model.words import StageName
@@ -41,8 +42,6 @@ COMMAND = (
 LOCAL_ENDS = "grep --recursive ^local_ip /etc/neutron; ip -brief address"
 # The hosts from which and to which a packet goes
 Way = tuple["str | None", "str | None"]
-# What carries the packets of a host's guests, by the back end of Neutron
-CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
 
 
 def carrier(cloud: Cloud) -> str | None:
@@ -211,8 +210,7 @@ def tunnel_end(
     begin = tunnel.local
     if begin is None or begin in cloud.facts_of(host).addresses:
         return None
-    links = cloud.stores_of(host).links or ()
-    own = set(chain.from_iterable(link.addresses for link in links))
+    own = cloud.addresses_of_links(host)
     if cloud.host_at(begin) in (None, host) and not own:
         return None
     found = holds_if(begin in own, begin)

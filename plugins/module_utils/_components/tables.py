@@ -100,6 +100,8 @@ HOST_OPTIONS = {
         COMPONENTS, lambda component: component.host_options
     ).items()
 }
+# What carries the packets of a host's guests, by the back end of Neutron
+CARRIERS = {"ovn": "ovn-controller", "agents": "neutron-l2-agent"}
 
 
 def entry_of(name: str | None) -> Component:

@@ -23,9 +23,10 @@ from ..._model.symptom import Code, Symptom
 from ..case import Case
 from .owners import components_of, components_that_run
 
-# A word of a check of Ceph that says that nothing can be written; of flags its text names those that say it
+# What a check of Ceph is called that says that nothing can be written. Of flags only its text shows whether they do.
 SEVERE = re.compile(
-    r"(?<!NEAR)(?<!NEAR_)(?<!BACKFILL)(?<!FILL_)(?<!RECOVERY_)FULL|DOWN|INACTIVE|PG_AVAILABILITY|SLOW_OPS|OSDMAP_FLAGS:.*(?:pause|\bfull)"
+    r"(?<!NEAR)(?<!NEAR_)(?<!BACKFILL)(?<!FILL_)(?<!RECOVERY_)FULL"
+    r"|DOWN|INACTIVE|PG_AVAILABILITY|SLOW_OPS|OSDMAP_FLAGS:.*(?:pause|\bfull)"
 )
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"

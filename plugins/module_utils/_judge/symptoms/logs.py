@@ -16,6 +16,7 @@ from ..._collect.logs.error_text import mentioned_in
 from ..._collect.logs.line_formats import QUEUE_UNREACHABLE
 from ..._components.tables import (
     APIS,
+    CARRIERS,
     LIBRARIES,
     OVSDB_SERVERS,
     answering_as,
@@ -49,8 +50,8 @@ EMPTY_CATALOG = "EmptyCatalog"
 REMOTE = "RemoteError"
 # How a service fails that writes to its own disk what it gets, or for no known reason
 OF_OWN_DISK = (None, How.FULL, How.READ_ONLY)
-# What lines call what carries the packets of a host's guests, and who does so with OVN
-CARRIER, CARRIER_OF_OVN = "neutron-l2-agent", "ovn-controller"
+# What lines call what carries the packets of a host's guests, with any back end
+CARRIER = CARRIERS["agents"]
 OVSDB_LIBRARIES = {"ovsdbapp", "ovsdb_idl"}
 # Packages of drivers that a service loads into itself, and exceptions of theirs about what it was told to load
 LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
@@ -235,7 +236,7 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
 
 def carriers(case: Case) -> list[str]:
     """Return what carries networks on the host for which Neutron could not bind a port; nothing if it names several."""
-    carrier = CARRIER_OF_OVN if case.back_end == "ovn" else CARRIER
+    carrier = CARRIERS.get(case.back_end or "", CARRIER)
     alike = [one for one in case.record.known_errors if one.peer == CARRIER]
     host = case.host_at(sole({one.peer_address for one in alike}))
     is_there = host is not None and case.units(carrier, host)
