@@ -104,7 +104,7 @@ def compare(fault, record):
     less = compare_less(fault, record)
     return {
         "fault": fault.name, "expected": fault.truth, "said": judgement, "alike": alike, "less": less,
-        "reason": verdict["reason"],
+        "reason": verdict["reason"], "evidence": verdict["evidence"],
     }  # fmt: skip
 
 

@@ -206,6 +206,8 @@ def parts_of(symptom: Symptom, how: How | None, world: World) -> Parts:
         return world.weights.rejected_all
     if world.is_contradicted(symptom):
         return world.weights.contradicted
+    if world.is_renewed(symptom):
+        return world.weights.renewed
     return world.weights.parts[how]
 
 

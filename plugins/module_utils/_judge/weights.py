@@ -99,6 +99,8 @@ REJECTED_ALONE, REJECTED_ALL = Parts(0.3, 0.9), Parts(0.9, 0.2)
 # Of a connection that failed to a peer which takes another from the same host: the service may ask through another
 # one, or the peer was away for a moment. Chosen by hand.
 CONTRADICTED = Parts(0.3, 0.7)
+# Of a connection that was lost, and that its client makes again: chosen by hand
+RENEWED = Parts(0.2, 0.2)
 # Of a peer that one host alone does not reach, and of one that no host reaches: chosen by hand
 END_PARTS, UNREACHED_PARTS = Parts(0.2, 0.4), Parts(0.9, 0.15)
 
@@ -123,6 +125,7 @@ class Weights:
     rejected_alone: Parts = REJECTED_ALONE
     rejected_all: Parts = REJECTED_ALL
     contradicted: Parts = CONTRADICTED
+    renewed: Parts = RENEWED
 
     # What a symptom counts
     # Without an id of the run it may be of anybody.

@@ -29,6 +29,7 @@ from .._model.symptom import Code, Kind, Symptom
 from .._record.sole import sole
 from .case import Case
 from .evidence import is_cut_off, is_recent_change
+from .symptoms.logs import QUEUE
 from .weights import Parts, Weights
 
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
@@ -236,13 +237,21 @@ class World:
 
     def is_contradicted(self, symptom: Symptom) -> bool:
         """Return whether a host reaches a peer to which a component there could not connect."""
+        return symptom.how in NOT_CONNECTED and self.answers(symptom)
+
+    def is_renewed(self, symptom: Symptom) -> bool:
+        """Return whether a connection to the queue was lost that a service makes again when it needs it.
+
+        It may have been lost long before the run, and is found out by the next message.
+        """
+        is_lost = symptom.how in ENDED and symptom.peer == QUEUE
+        return is_lost and self.answers(symptom)
+
+    def answers(self, symptom: Symptom) -> bool:
+        """Return whether the peer of a symptom answers its host, and is not known to fail."""
         way = (symptom.host, symptom.peer)
         is_elsewhere = symptom.peer in self.failing | self.unwell
-        return (
-            symptom.how in NOT_CONNECTED
-            and way in self.reached
-            and not is_elsewhere
-        )
+        return way in self.reached and not is_elsewhere
 
     def is_peer_changed(self, symptom: Symptom) -> bool:
         """Return whether the settings of a peer were changed just now, and not those of who has asked it."""

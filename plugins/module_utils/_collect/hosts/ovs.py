@@ -117,7 +117,8 @@ def flows_of(
     host: Host, bridge: str | None, ofport: int | None
 ) -> Flows | None:
     """Return the number of flows that name the port, the ages of the oldest and the youngest, and their packets."""
-    if bridge is None or ofport is None:
+    # Open vSwitch gives -1 to an interface that it could not open.
+    if bridge is None or ofport is None or ofport < 1:
         return None
     flows = host.ask(
         "ovs", "ovs-ofctl", "dump-flows", bridge, f"in_port={ofport}"

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import filterfalse
 from operator import attrgetter
 
 from ..._collect.logs.error_text import mentioned_in
@@ -42,6 +43,7 @@ from ..case import Case
 from ..weights import Weights
 from .reach import CATALOG
 
+QUEUE = "rabbitmq"
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
 # The exception of who asks with the token and the catalog of a request, which has no catalog
@@ -134,9 +136,11 @@ def first_time(
 ) -> float | None:
     """Return when the first error was logged: of this run, or of anybody if the run has none.
 
-    A line without words goes before the one that says what failed.
+    A line without words goes before the one that says what failed. A connection to the queue that was lost may have
+    been so for long, and is made again.
     """
     of_run = list(filter(attrgetter("is_of_run"), errors)) or errors
+    of_run = list(filterfalse(is_lost_connection, of_run)) or of_run
     first = min(of_run, key=attrgetter("at"), default=None)
     if first is None:
         return None
@@ -148,6 +152,11 @@ def first_time(
     ]
     at = min(saying, default=first.at)
     return at if at - first.at <= weights.reraised_s else first.at
+
+
+def is_lost_connection(error: LoggedError) -> bool:
+    """Return whether a service has found a connection to the queue broken off."""
+    return error.how == How.BROKEN_OFF and library_of(error) == QUEUE
 
 
 def with_peer(
@@ -316,7 +325,7 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     """Return the components at which another one failed: by an address, a library, an exception's name, or a word."""
     exception = error.exception or ""
     if exception == QUEUE_UNREACHABLE:
-        return ["rabbitmq"]
+        return [QUEUE]
     if error.peer:
         return without(component, [error.peer])
     modules = (
@@ -344,7 +353,7 @@ def without(component: str, peers: Iterable[str]) -> list[str]:
 def answering(caller: str) -> list[str]:
     """Return the components that answer the calls of one over the queue, and the queue."""
     return without(
-        caller, [*answering_calls_of(project_of(caller)), "rabbitmq"]
+        caller, [*answering_calls_of(project_of(caller)), QUEUE]
     )
 
 

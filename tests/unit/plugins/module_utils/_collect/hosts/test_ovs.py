@@ -105,6 +105,12 @@ def test_an_interface_that_has_no_number_yet_has_no_flows(read):
     assert (interface["mac"], interface["server"], interface["others"], unread) == (None, None, ["other"], [])
 
 
+def test_an_interface_that_could_not_be_opened_has_no_flows(read):
+    row = [TAP, -1, ["map", [["iface-id", PORT]]], "could not open network device"]
+    interface, unread = read(instead={"find Interface": table(row)})
+    assert (interface["ofport"], interface["flows"], unread) == (-1, None, [])
+
+
 def test_a_link_that_the_kernel_does_not_have_is_none(replay):
     assert to_json(ovs.link_of(replay("network1-odd"), "tapnone")) is None
 
