@@ -65,8 +65,8 @@ HOW = {
     How.BROKEN_OFF: [
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
         "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
-        # How the client of RabbitMQ calls a connection that it makes again
-        "RecoverableConnectionError",
+        # How RabbitMQ ends a connection, and how its client calls one that it makes again
+        "CONNECTION_FORCED", "RecoverableConnectionError",
     ],
     How.MALFORMED: [
         "(?:parse|syntax) ?error", "(?:could not|failed to) (?:parse|decode)",

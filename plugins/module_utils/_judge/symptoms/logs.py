@@ -156,7 +156,10 @@ def first_time(
 
 def is_lost_connection(error: LoggedError) -> bool:
     """Return whether a service has found a connection to the queue broken off."""
-    return error.how == How.BROKEN_OFF and library_of(error) == QUEUE
+    is_of_queue = (
+        error.exception == QUEUE_UNREACHABLE or library_of(error) == QUEUE
+    )
+    return error.how == How.BROKEN_OFF and is_of_queue
 
 
 def with_peer(

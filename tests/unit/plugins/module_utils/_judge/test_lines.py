@@ -373,16 +373,20 @@ def test_a_peer_that_takes_another_connection_from_the_same_host_is_not_the_firs
     assert ("nova-compute" not in found) is is_first
 
 
+@pytest.mark.parametrize(
+    "lost",
+    [
+        traceback("amqp.exceptions.RecoverableConnectionError: <RecoverableConnectionError: unknown error>", "amqp/x"),
+        ["AMQP server on 10.0.0.10:5672 is unreachable: <RecoverableConnectionError: unknown error>."],
+        ["AMQP server on 10.0.0.10:5672 is unreachable: (0, 0): (320) CONNECTION_FORCED - closed by its broker."],
+    ],
+)
 @pytest.mark.parametrize(("how", "named"), [("open", "libvirt"), ("refused", "rabbitmq")])
-def test_a_connection_to_the_queue_that_is_made_again_is_no_cause(how, named):
+def test_a_connection_to_the_queue_that_is_made_again_is_no_cause(how, named, lost):
     """It was lost some time before, and the first message of the run has found it out."""
     probe = {"component": "rabbitmq", "address": "10.0.0.10", "port": 5672, "how": how}
     controller, _compute, *others = HOSTS
     hosts = [controller, host("compute1", COMPUTE, "10.0.0.11", reach=[probe]), *others]
-    lost = [
-        *traceback("amqp.exceptions.RecoverableConnectionError: <RecoverableConnectionError: unknown error>", "amqp/x"),
-        "AMQP server on 10.0.0.10:5672 is unreachable: <RecoverableConnectionError: unknown error>.",
-    ]
     failed = traceback("libvirt.libvirtError: Secret not found: no secret with matching uuid 'x'", "libvirt")
     logs = {"compute1__neutron_l2_agent": lost, "compute1__nova_compute": [*["waiting"] * 3, *failed]}
     assert {component for component, _host in first_suspects(hosts, **logs)} == {named}
