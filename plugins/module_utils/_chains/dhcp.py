@@ -114,7 +114,8 @@ def wired(cloud: Cloud) -> Found:
     applies_if(ids)
     interface = switch.interface_of(ids)
     if interface is None:
-        return broken("none")
+        # The agent adds it, and the one of the switch gives it a VLAN.
+        return broken("none", owner=AGENT)
     if interface.error:
         return broken(interface.error, owner="ovsdb")
     if interface.tag is None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 from .._collect.hosts.metadata_proxy import ADDRESSES
-from .._model.facts import Facts, MetadataProxy
+from .._model.facts import MetadataProxy
 from .._model.host import Reach
 from .._model.instance import LOCALPORT, METADATA_ADDRESS
 from .._model.words import StageName
@@ -37,7 +37,7 @@ from .ovn_chassis import controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS, is_on_switch
 from .ovs_router import router_host
 from .ports import carrier
-from .services import is_alive
+from .services import has_service, is_alive
 
 API = "nova-api-metadata"
 # How an address does not answer that nothing has
@@ -232,7 +232,7 @@ def api_address(cloud: Cloud) -> Found:
     entries = list(filter(is_of_agent, reach))
     right: list[str] = []
     for facts in cloud.facts.values():
-        if has_api(facts):
+        if has_service(facts, API):
             right += facts.addresses
     applies_if(entries and right)
     shared = set(addresses_of_others(cloud))
@@ -272,10 +272,6 @@ def may_be_at(
     return entry.address in right and (
         listening is None or entry.port in listening
     )
-
-
-def has_api(facts: Facts) -> bool:
-    return any(unit.component == API for unit in facts.services)
 
 
 CHAIN = ChainDefinition(

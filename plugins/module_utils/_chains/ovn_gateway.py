@@ -116,15 +116,26 @@ def placed(cloud: Cloud) -> Found:
 
 
 def translated(cloud: Cloud) -> Found:
-    """Check whether OVN has a rule for each floating IP of the port."""
-    addresses = given(cloud.port).floating_ips
-    applies_if(addresses)
-    translations = chain.from_iterable(
-        router.floating_ips for router in cloud.routers.values()
+    """Check whether OVN translates each floating IP to an address of the port."""
+    port = given(cloud.port)
+    applies_if(port.floating_ips)
+    translations = list(
+        chain.from_iterable(
+            router.floating_ips for router in cloud.routers.values()
+        )
     )
-    known = {floating.address for floating in translations}
-    missing = [address for address in addresses if address not in known]
-    return holds_if(not missing, ", ".join(missing))
+    known = {
+        one.address for one in translations if one.fixed in port.addresses
+    }
+    missing = [
+        address for address in port.floating_ips if address not in known
+    ]
+    elsewhere = [
+        f"{one.address} to {one.fixed}"
+        for one in translations
+        if one.address in missing
+    ]
+    return holds_if(not missing, ", ".join(elsewhere or missing))
 
 
 def patched(cloud: Cloud) -> Found:

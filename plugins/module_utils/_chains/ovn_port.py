@@ -53,7 +53,9 @@ from .ports import (
     patched,
     takes_packets,
 )
+from .services import host_with
 
+SERVER = "neutron-server"
 ACTIVE = "active"
 # What becomes of a packet that OVN answers itself
 ANSWERED = "answered"
@@ -176,12 +178,20 @@ def all_mapped(
         return HOLDS
     physical, mapped = missing[0], listed(mappings)
     # A name that no host knows was written wrongly where all of them read it.
-    is_known = any(physical in chassis.mappings for chassis in cloud.chassis)
-    if not is_known:
-        return broken(
-            physical, mapped, owner="ovn-nb-db", host=cloud.database_host
-        )
+    known = list(
+        chain.from_iterable(chassis.mappings for chassis in cloud.chassis)
+    )
+    if known and physical not in known:
+        owner, host = giver_of(cloud, physical)
+        return broken(physical, mapped, owner=owner, host=host)
     return broken(mapped, physical)
+
+
+def giver_of(cloud: Cloud, physical: str) -> tuple[str, str | None]:
+    """Return who has a wrong name of a physical network, and where: Neutron, if its network has it as well as OVN."""
+    if cloud.network_or_empty.physical == physical:
+        return SERVER, host_with(cloud, SERVER)
+    return "ovn-nb-db", cloud.database_host
 
 
 def northbound_port(cloud: Cloud) -> Found:
@@ -430,19 +440,17 @@ def tunnels(cloud: Cloud) -> Found:
     applies_if(not cloud.is_on_physical_network)
     switch = given(cloud.switch(cloud.host))
     own = own_chassis(cloud, given(cloud.host))
-    remotes = {
-        interface.remote
-        for interface in switch.interfaces
-        if interface.remote and not interface.error
-    }
-    applies_if(remotes)  # else no network of this cloud needs tunnels
+    led = [interface for interface in switch.interfaces if interface.remote]
+    applies_if(led)  # else no network of this cloud needs tunnels
+    remotes = {one.remote for one in led if not one.error}
     missing = [
         gateway.host
         for gateway in cloud.gateways
         if gateway is not own
         and remotes.isdisjoint(addresses_of_tunnels(gateway))
     ]
-    return holds_if(not missing, ", ".join(sorted(missing)))
+    errors = sorted({one.error for one in led if one.error})
+    return holds_if(not missing, ", ".join([*sorted(missing), *errors]))
 
 
 def addresses_of_tunnels(chassis: Chassis) -> set[str]:
@@ -523,14 +531,14 @@ CHAIN = ChainDefinition(
         *links_of_ports("", here, own_physical_networks),
         LinkDefinition(
             "ovn_port_bound",
-            "neutron-server",
+            SERVER,
             port_bound,
             controller,
             "openstack port show {port}",
         ),
         LinkDefinition(
             "ovn_northbound_port",
-            "neutron-server",
+            SERVER,
             northbound_port,
             controller,
             f"{NBCTL} find Logical_Switch_Port name={{port}}",
@@ -630,7 +638,7 @@ CHAIN = ChainDefinition(
         ),
         LinkDefinition(
             "ovn_noticed",
-            "neutron-server",
+            SERVER,
             noticed,
             controller,
             "openstack port show {port}",

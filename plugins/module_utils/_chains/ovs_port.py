@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
+from .._model.record import Agent
 from .._model.words import StageName
 from .cloud import Cloud
 from .definitions import (
+    HOLDS,
     ChainDefinition,
     Found,
     LinkDefinition,
@@ -29,9 +32,9 @@ from .ports import (
     links_of_ports,
     patched,
 )
-from .services import agent_on, is_alive
+from .services import agent_on, agents_of, host_with, is_alive
 
-AGENT = "neutron-l2-agent"
+AGENT, SERVER = "neutron-l2-agent", "neutron-server"
 # The VLAN that an agent gives to what it could not wire
 DEAD_VLAN = 4095
 
@@ -39,16 +42,31 @@ HostOf = Callable[[Cloud], "str | None"]
 
 
 def carries_network(cloud: Cloud, host: str | None) -> Found:
-    """Return whether the agent of a host reaches what carries the port's network."""
+    """Return whether the agent of a host reaches what carries the port's network.
+
+    What no agent reaches is a name or a kind that Neutron alone has.
+    """
     agent = given(agent_on(cloud, AGENT, host))
     network = given(cloud.network)
     if cloud.is_on_physical_network:
-        physical = agent.physical or ()
-        return holds_if(
-            network.physical in physical, listed(physical), network.physical
-        )
-    tunnels, kind = given(agent.tunnels), given(network.kind)
-    return holds_if(kind in tunnels, listed(tunnels), kind)
+        needed, carries = given(network.physical), physical_networks_of
+    else:
+        given(agent.tunnels)
+        needed, carries = given(network.kind), tunnels_of
+    if needed in carries(agent):
+        return HOLDS
+    found = broken(listed(carries(agent)), needed)
+    if any(needed in carries(other) for other in agents_of(cloud, AGENT)):
+        return found
+    return replace(found, owner=SERVER, host=host_with(cloud, SERVER))
+
+
+def physical_networks_of(agent: Agent) -> Collection[str]:
+    return agent.physical or ()
+
+
+def tunnels_of(agent: Agent) -> Collection[str]:
+    return agent.tunnels or ()
 
 
 def has_patches(cloud: Cloud, host: str | None) -> Found:
@@ -113,7 +131,7 @@ CHAIN = ChainDefinition(
         *agent_links(here),
         LinkDefinition(
             "ovs_bound",
-            "neutron-server",
+            SERVER,
             port_bound,
             nowhere,
             "openstack port show {port}",

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, product, starmap
+from operator import attrgetter
 
-from .._model.facts import Router
+from .._model.facts import Router, Translation
 from .._model.instance import ROUTER_INTERFACE
 from .._model.words import StageName
 from .._record.sole import sole
@@ -115,6 +117,7 @@ def gateway(cloud: Cloud) -> Found:
 
 
 def translated(cloud: Cloud) -> Found:
+    """Check whether a router translates each floating IP to an address of the port, and back."""
     wanted = floating_ips(cloud)
     unreadable_if(
         any(
@@ -122,11 +125,20 @@ def translated(cloud: Cloud) -> Found:
             for host in cloud.facts
         )
     )
-    rules = chain.from_iterable(
-        router.inbound for router in all_routers(cloud)
+    routers = all_routers(cloud)
+    inbound = set(chain.from_iterable(map(attrgetter("inbound"), routers)))
+    outbound = set(chain.from_iterable(map(attrgetter("outbound"), routers)))
+    right = starmap(Translation, product(wanted, given(cloud.port).addresses))
+    both_ways = inbound & outbound & set(right)
+    return holds_if(
+        set(wanted) <= set(map(attrgetter("address"), both_ways)),
+        in_words(inbound),
+        ", ".join(wanted),
     )
-    has = {rule.address for rule in rules}
-    return holds_if(set(wanted) <= has, listed(sorted(has)), ", ".join(wanted))
+
+
+def in_words(rules: Iterable[Translation]) -> str:
+    return listed(sorted(f"{rule.address} to {rule.fixed}" for rule in rules))
 
 
 def unobstructed(cloud: Cloud) -> Found:

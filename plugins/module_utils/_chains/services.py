@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
+from .._model.facts import Facts
 from .._model.record import Agent
 from .cloud import Cloud
 from .definitions import HOLDS, Found, broken, read, unreadable_if
@@ -28,6 +31,20 @@ def agent_on(cloud: Cloud, component: str, host: str | None) -> Agent | None:
         ),
         None,
     )
+
+
+def host_with(cloud: Cloud, component: str) -> str | None:
+    """Return the first host that has a service of a component."""
+    having = (
+        host
+        for host, facts in cloud.facts.items()
+        if has_service(facts, component)
+    )
+    return next(having, None)
+
+
+def has_service(facts: Facts, component: str) -> bool:
+    return component in map(attrgetter("component"), facts.services)
 
 
 def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:

@@ -137,7 +137,8 @@ class Component:
     ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
     own_addresses: options that give others an address of the host it runs on.
     sections: the sections of settings in which others have what they need to reach it, besides its project's name.
-    programs: the programs that it runs as. starts: the programs that it starts.
+    programs: the programs that it runs as. starts: the programs that it starts. daemons: those that it starts to serve
+    for it, with options and files of its own.
     health_checks: the first words of Ceph's health checks that are about it.
     usual_errors: errors that it logs in healthy runs, too.
 
@@ -177,6 +178,7 @@ class Component:
     sections: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
+    daemons: tuple[str, ...] = ()
     health_checks: tuple[str, ...] = ()
     usual_errors: tuple[UsualError, ...] = ()
     units: tuple[str, ...] = ()

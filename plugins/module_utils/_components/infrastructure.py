@@ -105,7 +105,12 @@ PROJECTS = (
                     "metadata",
                 ),
                 mentioned_as=("memcache",),
-                libraries=("memcache", "pymemcache"),
+                libraries=(
+                    "memcache",
+                    "pymemcache",
+                    "bmemcached",
+                    "oslo_cache",
+                ),
                 ports=(Port(11211, "memcached"),),
                 programs=("memcached",),
             ),

@@ -22,7 +22,11 @@ PROJECTS = (
                 stages=("auth", "image", "network", "volume", "boot"),
                 sections=("keystone_authtoken", "service_user"),
                 api=Api(("identity",), stage="auth", url_paths=("identity",)),
-                mentioned_as=("keystone", "identity (?:service|server)"),
+                # The HTTP client of all services begins with that word, and says so of any peer that it does not reach.
+                mentioned_as=(
+                    r"keystone(?!auth1\.exceptions\.connection)",
+                    "identity (?:service|server)",
+                ),
                 libraries=("keystoneclient",),
                 ports=(Port(5000),),
                 url_options=("auth_url", "www_authenticate_uri", "auth_uri"),

@@ -54,6 +54,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("metadata",),
                 starts=("haproxy",),
+                daemons=("haproxy",),
             ),
             Component(
                 "neutron-ovn-metadata-agent",
@@ -69,6 +70,7 @@ PROJECTS = (
                 # It took the place of the metadata agent in 2025.2.
                 reports_as=("neutron-ovn-agent",),
                 starts=("haproxy",),
+                daemons=("haproxy",),
             ),
             Component(
                 "neutron-metadata-proxy",
@@ -85,6 +87,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("metadata",),
                 starts=("dnsmasq",),
+                daemons=("dnsmasq",),
                 topics=("dhcp_agent",),
             ),
             Component(
@@ -110,6 +113,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("network", "metadata"),
                 topics=("l3_agent",),
+                daemons=("radvd", "keepalived"),
             ),
         ),
     ),

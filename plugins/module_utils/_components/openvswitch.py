@@ -26,7 +26,7 @@ PROJECTS = (
                     "vswitch",
                     "br-int",
                     # Their libraries speak to OVN's databases as well.
-                    "ovsdb(?!app|_idl)",
+                    "ovsdb(?!app|_idl| Error)",
                     "openflow",
                 ),
                 ports=(Port(6640, "ovsdb"),),

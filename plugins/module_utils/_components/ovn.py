@@ -47,7 +47,7 @@ PROJECTS = (
                     # Its tables
                     r"(?-i:\b(?:SB_Global|Port_Binding|Chassis_Private|Datapath_Binding|MAC_Binding|Logical_Flow)\b)",
                     # Words of everyday speech, but for the quotes
-                    r'(?-i:\btable \\?"(?:Chassis|Encap)\\?")',
+                    r'(?-i:\btable \\?"(?:Chassis|Encap)\\?"|\\?"(?:Chassis|Encap)\\?" table)',
                 ),
                 ports=(Port(6642, "ovsdb"),),
                 url_options=("ovn_sb_connection",),

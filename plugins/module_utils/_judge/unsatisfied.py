@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from operator import attrgetter
 
 from .._collect.api import refused
 from .._model.capacity import Capacity
@@ -58,7 +59,9 @@ REFUSED_REQUESTS = {
     "network": re.compile(
         "ExternalNetworkAttachForbidden|NetworkRequiresSubnet"
     ),
-    "port": re.compile("PortNotUsable(?:DNS)?|PortRequiresFixedIP"),
+    "port": re.compile(
+        r"PortNotUsable(?:DNS)?|PortRequiresFixedIP|FixedIpAlreadyInUse|PortInUse|MacAddressInUse\w*"
+    ),
     # What a flavor says, an image may say as well; some of these are about both.
     "flavor": re.compile(
         r"Flavor\w+|Image(?:VCPU|CPU|NUMA|SerialPort)\w+|Realtime\w+|MemoryPageSize(?:Invalid|Forbidden)"
@@ -68,6 +71,8 @@ REFUSED_REQUESTS = {
         "|InvalidVirtualMachineMode|InvalidArchitectureName|InvalidHypervisorVirtType"
     ),
 }
+# The project has no more of something that nova-compute makes for a server, as a port.
+OF_QUOTA = re.compile(r"\w+LimitExceeded|OverQuota\w*")
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
 IN_SETTINGS = ("InvalidMachineType",)
 
@@ -181,25 +186,31 @@ def refused_request(case: Case) -> Explanation | None:
     """Return what is wrong with a request, if each nova-compute that tried it has refused it as any host would."""
     if case.stage.stage not in SCHEDULED:
         return None
-    errors = [
-        error
-        for error in case.record.known_errors
-        if is_reason(error) and error.exception_class != GIVEN_UP
-    ]
-    exception = sole({error.exception_class for error in errors})
+    errors = list(filter(is_refusal, case.record.known_errors))
+    exception = sole(set(map(attrgetter("exception_class"), errors)))
     if exception is None:
         return None
-    for subject, pattern in REFUSED_REQUESTS.items():
-        if pattern.fullmatch(exception):
-            detail = errors[0].words or exception
-            reason = Reason(Shortage.REFUSED, subject, detail=detail)
-            return Explanation(
-                Sought.SERVER,
-                Answer.SHORT,
-                reason=reason,
-                flavor=flavor_of(case),
-            )
-    return None
+    if OF_QUOTA.fullmatch(exception):
+        reason = refused.quota_in_words(errors[0].words or "")
+        return Explanation(Sought.QUOTA, Answer.SHORT, reason=reason)
+    subject = subject_of(exception)
+    if subject is None:
+        return None
+    detail = errors[0].words or exception
+    reason = Reason(Shortage.REFUSED, subject, detail=detail)
+    return Explanation(
+        Sought.SERVER, Answer.SHORT, reason=reason, flavor=flavor_of(case)
+    )
+
+
+def subject_of(exception: str) -> str | None:
+    """Return what a request is about that was refused with an exception; None if it was not refused for itself."""
+    about = (
+        subject
+        for subject, pattern in REFUSED_REQUESTS.items()
+        if pattern.fullmatch(exception)
+    )
+    return next(about, None)
 
 
 def flavor_of(case: Case) -> str | None:
@@ -212,6 +223,10 @@ def is_reason(error: LoggedError) -> bool:
     """Return whether an error is why a nova-compute did not build the server; that it passed it on is no reason."""
     is_own = error.own and error.service == COMPUTE and not error.is_warning
     return is_own and error.exception_class not in ("", PASSED_ON)
+
+
+def is_refusal(error: LoggedError) -> bool:
+    return is_reason(error) and error.exception_class != GIVEN_UP
 
 
 def insufficient(case: Case) -> Explanation | None:

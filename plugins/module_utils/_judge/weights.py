@@ -82,6 +82,8 @@ PARTS: dict[How | None, Parts] = {
     How.DENIED: Parts(0.6, 0.4),
     How.UNTRUSTED: Parts(0.4, 0.7),
     How.REFUSED: Parts(0.9, 0.15),
+    # Who alone looks for a name has a wrong one.
+    How.UNRESOLVED: Parts(0.4, 0.7),
     How.UNREACHABLE: Parts(0.8, 0.4),
     How.SILENT: Parts(0.8, 0.1),
     How.BROKEN_OFF: Parts(0.7, 0.2),

@@ -37,6 +37,10 @@ FORBIDDEN = re.compile(
     r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
     r"|HTTP 403|'code': 403|disallowed by policy|Policy doesn't allow"
 )
+# What the keeper of an account says who does not let it in any more: no password is wrong
+LOCKED = re.compile(
+    r"account is (?:locked|disabled)|password (?:is|has) expired|\((?:1820|1862), "
+)
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
 # How a connection fails that was not made
@@ -44,7 +48,13 @@ NOT_CONNECTED = (How.REFUSED, How.UNREACHABLE)
 # How a component and its peer do not accept each other
 REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
-UNANSWERED = (How.REFUSED, How.UNREACHABLE, How.SILENT, *ENDED)
+UNANSWERED = (
+    How.REFUSED,
+    How.UNRESOLVED,
+    How.UNREACHABLE,
+    How.SILENT,
+    *ENDED,
+)
 # With this begin the exceptions of the HTTP client of all services.
 HTTP_CLIENT = "keystoneauth1."
 
@@ -221,7 +231,8 @@ class World:
         """
         if is_of_other_host(symptom) or is_forbidden(symptom):
             return self.weights.parts[symptom.how]
-        if self.is_peer_changed(symptom):
+        is_locked = LOCKED.search(symptom.quote or "") is not None
+        if is_locked or self.is_peer_changed(symptom):
             return self.weights.rejected_all
         callers = self.rejected.get(symptom.peer or "", set())
         changed = {

@@ -23,6 +23,7 @@ class How(Word):
     DENIED = "denied"
     UNTRUSTED = "untrusted"
     REFUSED = "refused"
+    UNRESOLVED = "unresolved"
     UNREACHABLE = "unreachable"
     SILENT = "silent"
     BROKEN_OFF = "broken off"
@@ -67,6 +68,7 @@ AT_PEER = (
     How.DENIED,
     How.UNTRUSTED,
     How.REFUSED,
+    How.UNRESOLVED,
     How.UNREACHABLE,
     How.SILENT,
     How.BROKEN_OFF,

@@ -126,7 +126,10 @@ def image_in(error: Failure) -> Reason:
 
 def quota_in(error: Failure) -> Reason:
     """Return the quota that was exceeded, with the numbers as far as the cloud shows them."""
-    text = words_in(error)
+    return quota_in_words(words_in(error))
+
+
+def quota_in_words(text: str) -> Reason:
     for pattern in QUOTAS:
         match = pattern.search(text)
         if match:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional, TypeVar
 
 from ..._components.catalogue import COMPONENTS
-from ..._components.tables import BINARIES
+from ..._components.tables import BINARIES, entry_of
 from ..._model.how import How
 from ..._record.masking import HEADING
 from ..examination.peer_probes import peers_of
@@ -37,7 +37,7 @@ HOW = {
         "no space left", "connection limit",
         r"(?:\b(?:is|are|disk|device|osds?|pools?|queue|table)[ _]|\(s\) )full\b", r"\bblocked\b",
         "pool limit", "too many (?:open files|connections)", "cannot allocate memory", "out of memory",
-        "max_user_connections", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
+        "max_user_connections", "maximum allowed limit", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
     ],
     How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
     How.DENIED: [
@@ -46,24 +46,30 @@ HOW = {
         "unauthori[sz]ed", r"\bforbidden\b", "not authori[sz]ed", r"auth(?:entic|ori[sz])at\w+ (?:fail|error)",
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
-        "credentials do not work", "no authentication information found",
+        "credentials do not work", "no authentication information found", "check login credentials",
+        r"account is (?:locked|disabled)|password (?:is|has) expired|\((?:1820|1862), ",
     ],
     How.UNTRUSTED: [
         "unable to get (?:local )?issuer certificate", "self[- ]signed certificate", r"unknown ca\b",
-        "certificate signed by unknown authority",
+        "certificate signed by unknown authority", "wrong version number", "unsupported protocol",
+        r"handshake failure|alert (?:certificate|protocol|access|decrypt|bad)",
+        r"\bmismatch, certificate is not valid",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
+    How.UNRESOLVED: ["name or service not known", "name resolution", "nodename nor servname"],
     How.UNREACHABLE: [
-        "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "name or service not known",
-        "name resolution", "nodename nor servname", "can't contact",
+        "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "can't contact",
         "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
     ],
     How.SILENT: [
-        "timed[ -]?out", "time ?out", "deadline", "did not respond", "no (?:reply|answer|response)", "ETIMEDOUT",
-        status("504"), "not responding", "dead agent",
+        # An option has this in its name.
+        "timed[ -]?out", r"(?<![_\w])time ?out", "deadline", "did not respond", "no (?:reply|answer|response)",
+        "ETIMEDOUT", status("504"), "not responding", "dead agent", "too many heartbeats missed",
+        "is down or inaccessible",
     ],
     How.BROKEN_OFF: [
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
+        "unexpectedly closed connection",
         "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
         # How RabbitMQ ends a connection, and how its client calls one that it makes again
         "CONNECTION_FORCED", "RecoverableConnectionError",
@@ -80,16 +86,22 @@ HOW = {
         r"Not ?Found\W.{0,40}The (?:resource could not be found\.?(?!(?:\s|\\n)*\w)|requested URL was not found)",
         r"NotFound: Not Found \(HTTP 404\)",
         "could not find versioned identity endpoints(?!.*HTTP 50)",
-        # How MySQL calls a question about what is not there: another database or release was meant.
-        r"\((?:1049|1054|1146), |unknown (?:database|column)",
+        # The two ends are of different releases.
+        "UnsupportedVersion", "IncompatibleObjectVersion", r"NoSuchMethod\b", "does not support RPC version",
+        r"\bversion(?: \S+)? mismatch\b", "database needs upgrade",
+        # How MySQL calls a question that another database, release or mode of it would answer
+        r"\((?:1048|1049|1054|1055|1115|1146|1193|1231|1273|1364|1366|1406), |unknown (?:database|column)",
     ],
     How.MISSING: [
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
-        status("404"), "unable to find",
+        status("404"), "unable to find", "RowNotFound", "due to a missing queue",
     ],
-    How.CONFLICT: ["already exists", r"\bEEXIST\b", status("409")],
+    How.CONFLICT: ["already exists", r"\bEEXIST\b", status("409"), r"\((?:1062|1451|1452), ",
+        "constraint violation|to have identical values",
+    ],
     How.ERROR: [
         "internal server error", status("50[0-3]"), "service unavailable", "bad gateway", "(?:input/output|I/O) error",
+        "certificate has expired", "INTERNAL_ERROR",
     ],
 }  # fmt: skip
 
@@ -125,7 +137,13 @@ ON_OWN_HOST = re.compile(
     r"|failed to execute qemu-img"
     r"|\blink_stat\b|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
     r"|UNPROTECTED PRIVATE KEY|Could not resolve hostname|Unable to resolve address"
-    r"|permission denied on key|\[Errno (?:1|11|12|24|99)\]|\bQueuePool limit of size|\bProxyError\b"
+    # What TCP does not find is no file: it is one of certificates.
+    r"|\[Errno 2\] No such file or directory(?!: )"
+    r"|permission denied on key|\[Errno (?:1|11|12|24|98|99)\]|\bQueuePool limit of size|\bProxyError\b"
+)
+# A command that has ended with an error
+COMMAND_FAILED = re.compile(
+    r"\bExit code: -?\d+; Cmd: \[(?P<words>[^\]]{1,2000})\]"
 )
 # What another service has answered
 BY_OTHER = re.compile(r"Remote error: |\bHTTP 50\d\b|InternalServerError")
@@ -215,6 +233,15 @@ def is_on_own_host(text: str) -> bool:
     return ON_OWN_HOST.search(text) is not None and not is_at_destination(text)
 
 
+def is_own_program(text: str, writer: str) -> bool:
+    """Return whether a program failed that its writer runs as a part of itself, with what it was given."""
+    command = COMMAND_FAILED.search(text)
+    return command is not None and any(
+        f"'{program}'" in command["words"]
+        for program in entry_of(writer).daemons
+    )
+
+
 def was_sent_back(text: str) -> bool:
     """Return whether a line is about what another service met, and reported."""
     return (
@@ -279,7 +306,8 @@ class Named(NamedTuple):
 
 def named_in(text: str, writer: str) -> Named:
     """Return whom a line names; its writer alone for what that was denied on its own host."""
-    if is_on_own_host(text) and not was_sent_back(text):
+    is_own = is_on_own_host(text) and not was_sent_back(text)
+    if is_own or is_own_program(text, writer):
         return Named(writer, None, [])
     peer, address = peer_in(text)
     return Named(peer, address, mentioned_in(text))

@@ -6,15 +6,22 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import replace
 from http import HTTPStatus
 from operator import attrgetter
 
 from ..._collect.logs.error_text import how_of, mentioned_in
-from ..._components.tables import answering_as, project_of, writer_of
+from ..._components.tables import (
+    answering_as,
+    meant_by_exception,
+    project_of,
+    writer_of,
+)
 from ..._model.host import Reach
 from ..._model.how import How
-from ..._model.record import Agent
+from ..._model.record import Agent, LoggedError
 from ..._model.shortage import Answer, Explanation, Shortage
 from ..._model.stage import Call, Stage
 from ..._model.symptom import Code, Symptom
@@ -23,8 +30,10 @@ from ..._record.clock import seconds_of
 from ..._record.errors import MALFORMED
 from .. import unsatisfied
 from ..case import Case
-from . import reach
+from . import logs, reach
 
+# The exception that Nova's API names in its answer
+RAISED = re.compile(r"<class '(?P<name>[\w.]{1,200})'>")
 NO_VALID_HOST = "No valid host"
 IDENTITY = "identity"
 DOWN = "down"
@@ -179,18 +188,24 @@ def failing_api(case: Case, component: str, call: Call) -> list[Symptom]:
     # The stage keeps the text of its last answer.
     if call is not case.stage.calls[-1] or case.stage.error is None:
         return [answer]
-    return [answer, *peers_in(component, case.stage.error.answer or "", share)]
+    text = case.stage.error.answer or ""
+    return [answer, *peers_in(text, component, case, share)]
 
 
-def peers_in(component: str, text: str, share: float) -> list[Symptom]:
-    """Return the failures at other components that an API names in its answer."""
-    how = how_of(text)
-    peers = [
-        peer
-        for peer in mentioned_in(text)
-        if project_of(peer) != project_of(component)
-    ]
-    certain = len(peers) == 1
+def peers_in(
+    text: str, component: str, case: Case, share: float
+) -> list[Symptom]:
+    """Return the failures at other components that an API names in its answer.
+
+    What it has logged meanwhile of the same peer says how it failed there: most answers say that in no other words
+    than that the peer is not available.
+    """
+    peers = peers_named(text, component)
+    logged = logged_about(peers, component, case)
+    how = How.of(logged.how) if logged else how_of(text)
+    # That Keystone is not available is said of one that rejects the service, too.
+    is_told = logged is not None or reach.CATALOG not in peers
+    certain = is_told and len(peers) == 1
     return [
         Symptom(
             Code.API_NAMES_PEER,
@@ -201,8 +216,33 @@ def peers_in(component: str, text: str, share: float) -> list[Symptom]:
             certain=certain,
             share=share,
         )
-        for peer in peers
+        for peer in sorted(peers)
     ]
+
+
+def logged_about(
+    peers: Collection[str], component: str, case: Case
+) -> LoggedError | None:
+    """Return the last error in which a component has logged that it failed at one of some peers."""
+    about = (
+        error
+        for error in reversed(case.record.known_errors)
+        if writer_of(error.service) == component
+        and {error.peer, *error.mentions}.intersection(peers)
+    )
+    return next(about, None)
+
+
+def peers_named(text: str, component: str) -> set[str]:
+    """Return the components of other projects in an API's answer: by the class of its exception, or by its words."""
+    raised = RAISED.search(text)
+    if raised is None:
+        return set(logs.foreign(mentioned_in(text), project_of(component)))
+    exception = raised["name"]
+    if logs.TIMED_OUT in exception:
+        return set(logs.answering(component, exception))
+    named = meant_by_exception(exception) or mentioned_in(exception)
+    return set(logs.foreign(named, project_of(component)))
 
 
 def agents(case: Case) -> list[Symptom]:

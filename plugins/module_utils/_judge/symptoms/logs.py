@@ -50,6 +50,7 @@ TIMED_OUT = "MessagingTimeout"
 EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
+OF_CALLS = re.compile(f"{TIMED_OUT}|{REMOTE}$")
 # How a service fails that writes to its own disk what it gets, or for no known reason
 OF_OWN_DISK = (None, How.FULL, How.READ_ONLY)
 # What lines call what carries the packets of a host's guests, with any back end
@@ -60,6 +61,23 @@ LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
 OWN_CHOICE = re.compile(
     r"(?:Unknown|Unrecognized|NoMatching)\w+|\w+Configuration"
 )
+# Exceptions about what a service is told in its settings, before it asks any peer
+OF_SETTINGS = re.compile(
+    r"DriverLoadFailure|NoSuchModuleError|ArgumentError|InvalidTransportURL|MissingRequiredOptions|MissingAuthPlugin"
+    r"|NoMatchingPlugin|NoSuchOptError|NoSuchGroupError|RequiredOptError|ConfigFile\w+"
+)
+# Exceptions of Python itself about code, which is that of the service: a peer has no part in it
+OF_CODE = (
+    "TypeError",
+    "AttributeError",
+    "NameError",
+    "UnboundLocalError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "NotImplementedError",
+)
+# The HTTP client of all services
+HTTP_CLIENT = "keystoneauth1"
 # The cloud has no address left for what was asked, and nothing is broken.
 NO_ROOM = ("NoMoreFixedIps", "IpAddressGenerationFailure")
 # These are about a value that was read, and not about the code that reads it.
@@ -192,11 +210,17 @@ def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
     """Return whether two errors of the run are of one exception, which the other one logged right before."""
     if not other.own or not error.own:
         return False
-    if not other.exception or not error.exception:
+    if not other.exception or not error.exception or is_of_client(other):
         return False
     if other.exception_class != error.exception_class:
         return False
     return 0 <= error.at - other.at <= weights.reraised_s
+
+
+def is_of_client(error: LoggedError) -> bool:
+    """Return whether a library that speaks to peers has raised an error: it is sent to nobody under that name."""
+    is_of_http = module_of(error.exception) == HTTP_CLIENT
+    return is_of_http or library_of(error) is not None
 
 
 def symptoms_of(
@@ -329,6 +353,8 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     exception = error.exception or ""
     if exception == QUEUE_UNREACHABLE:
         return [QUEUE]
+    if is_of_own_side(error):
+        return []
     if error.peer:
         return without(component, [error.peer])
     modules = (
@@ -338,8 +364,8 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     )
     if not OVSDB_LIBRARIES.isdisjoint(modules):
         return without(component, databases_of(error, component))
-    if TIMED_OUT in exception:
-        return answering(component)
+    if OF_CALLS.search(exception):
+        return answering(component, exception)
     library = library_of(error)
     if library and library != component:
         return [library]
@@ -349,15 +375,22 @@ def peers_of(error: LoggedError, component: str) -> list[str]:
     return peers_by_words(error, component)
 
 
+def is_of_own_side(error: LoggedError) -> bool:
+    """Return whether an error is about a service's own settings or code, whatever library has met it."""
+    if OF_SETTINGS.fullmatch(error.exception_class):
+        return True
+    return error.how is None and error.exception in OF_CODE
+
+
 def without(component: str, peers: Iterable[str]) -> list[str]:
     return [peer for peer in peers if peer != component]
 
 
-def answering(caller: str) -> list[str]:
-    """Return the components that answer the calls of one over the queue, and the queue."""
-    return without(
-        caller, [*answering_calls_of(project_of(caller)), QUEUE]
-    )
+def answering(caller: str, exception: str) -> list[str]:
+    """Return the components that answer the calls of one over the queue; without an answer, the queue as well."""
+    carried_by = [QUEUE] if TIMED_OUT in exception else []
+    called = answering_calls_of(project_of(caller))
+    return without(caller, [*called, *carried_by])
 
 
 def peers_by_words(error: LoggedError, component: str) -> list[str]:
@@ -377,7 +410,8 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     peers = foreign(named, own_project)
     if peers or not is_translated(error, own_project):
         return peers
-    return [name for name in of_raiser if name in APIS.values()]
+    apis = [name for name in of_raiser if name in APIS.values()]
+    return foreign(apis, own_project)
 
 
 def foreign(named: Iterable[str], own_project: str) -> list[str]:

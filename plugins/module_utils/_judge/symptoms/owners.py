@@ -20,6 +20,8 @@ FOLDER = re.compile(
 UNIT = re.compile(
     r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)"
 )
+# Folders of web servers and of the starts of services, which hold files of many of them
+SHARED = ("apache2", "httpd", "default")
 WORD = re.compile(r"[^a-z0-9]+")
 # Any service may write to a disk at one of these.
 SHARED_DISKS = {
@@ -87,13 +89,15 @@ def components_of_folder(
     name: str, path: str, services: Sequence[Service]
 ) -> list[str]:
     """Return the components of the project that a folder is of, or the one that folder and file name together."""
+    file = path.rpartition("/")[-1].partition(".")[0]
+    if name in SHARED:
+        return named_by(file, services)
     project = name.partition("-")[0]
     ours = [
         service
         for service in services
         if project_of(service.component) == project
     ]
-    file = path.rpartition("/")[-1].partition(".")[0]
     # A file such as dhcp_agent.ini says by its name whose it is, and so does a folder such as nova-api.
     for text in (f"{name}-{file}", name):
         words = set(WORD.split(text)) - {""}
@@ -103,6 +107,18 @@ def components_of_folder(
         if words and named:
             return named
     return names_of(ours)
+
+
+def named_by(file: str, services: Sequence[Service]) -> list[str]:
+    """Return the components that the name of a file in a folder of all services has in it, as 10-keystone_wsgi has."""
+    words = set(WORD.split(file))
+    return names_of(
+        [
+            service
+            for service in services
+            if set(service.component.split("-")) <= words
+        ]
+    )
 
 
 def names_of(services: Sequence[Service]) -> list[str]:

@@ -45,6 +45,11 @@ AT_PEER: dict[How | None, AtPeer] = {
     How.REFUSED: AtPeer(
         "connection refused by {0}", "refuses connections from {0}", "refused"
     ),
+    How.UNRESOLVED: AtPeer(
+        "does not resolve the name of {0}",
+        "has a name that {0} does not resolve",
+        "no such name",
+    ),
     How.UNREACHABLE: AtPeer(
         "cannot reach {0}", "unreachable for {0}", "no route"
     ),

@@ -131,6 +131,16 @@ BREAKS = [
 ]
 
 
+def test_a_physical_network_that_no_agent_knows_is_a_name_of_neutrons_own() -> None:
+    def unknown_to_all(record: Json) -> None:
+        record["instance"]["networks"][0]["physical"] = "pubilc"
+
+    link = chains_of(unknown_to_all)["ovs_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("agent_carries_network", "neutron-server", "controller1")
+    assert link.expected == "pubilc"
+
+
 def test_a_stopped_agent_is_not_alive_although_neutron_still_takes_it_for_alive() -> None:
     assert agent(STOPPED, DHCP, "network1")["state"] == "up"
     link = chains_of()["dhcp"].broken

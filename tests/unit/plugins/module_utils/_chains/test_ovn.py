@@ -486,6 +486,40 @@ def test_a_physical_network_that_no_host_knows_is_wrong_in_the_database():
     assert (link.code, link.owner, link.host) == ("ovn_physical_network", "ovn-nb-db", "controller1")
 
 
+def test_a_physical_network_that_neutron_has_under_another_name_is_wrong_there():
+    def in_neutron(record):
+        unknown_to_all(record)
+        record["instance"]["networks"][0]["physical"] = "elsewhere"
+
+    link = chains_of(in_neutron)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_physical_network", "neutron-server", "controller1")
+
+
+def test_hosts_that_map_no_physical_network_at_all_lack_a_setting():
+    def unmapped(record):
+        databases(record)["networks"].append({"id": NETWORK, "physical": "public"})
+        for one in record["hosts"]:
+            for row in (one["stores"].get("ovn") or {}).get("chassis", ()):
+                row["mappings"] = []
+
+    link = chains_of(unmapped)["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_physical_network", "ovn-controller", HERE)
+
+
+def test_tunnels_that_could_not_be_made_are_told_with_their_error():
+    def in_error(record):
+        for one in switch(record)["interfaces"]:
+            if one.get("remote"):
+                one["error"] = "could not add network device (File exists)"
+
+    link = chains_of(tunneled(in_error))["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("ovn_tunnels", "ovn-controller", HERE)
+    assert "File exists" in link.found
+
+
 def test_a_host_whose_stores_were_not_read_breaks_nothing():
     def unread(record: Json) -> None:
         del host(record, HERE)["stores"]

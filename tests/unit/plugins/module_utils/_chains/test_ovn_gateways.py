@@ -58,6 +58,20 @@ def test_a_disabled_router_forwards_nothing(disabled: bool | None, wanted: LinkS
     assert (link.state, link.owner) == (wanted, "neutron-server")
 
 
+@pytest.mark.parametrize(("own", "wanted"), [(True, LinkState.HOLDS), (False, LinkState.BROKEN)])
+def test_a_floating_ip_leads_to_an_address_of_the_port(own: bool, wanted: LinkState) -> None:
+    record = copy.deepcopy(CUT_OFF)
+    port = record["instance"]["ports"][0]
+    port["floating_ips"] = ["172.29.0.9"]
+    fixed = port["addresses"][0] if own else "192.0.2.9"
+    translation = {"address": "172.29.0.9", "fixed": fixed, "mac": None}
+    for router in routers_in_ovn(record):
+        router["floating_ips"] = [translation]
+    link = links_of(record)["ovn_gateway_translated"]
+    assert link.state is wanted
+    assert link.found == (None if own else "172.29.0.9 to 192.0.2.9")
+
+
 @pytest.mark.parametrize(
     ("states", "wanted"),
     [(("up", "up"), LinkState.HOLDS), (("up", "down"), LinkState.HOLDS), ((None, None), LinkState.NOT_APPLICABLE)],
@@ -70,6 +84,11 @@ def test_one_session_that_is_up_is_enough(states: tuple[str | None, ...], wanted
         if state:
             tunnel["bfd"] = state
     assert links_of(record)[IN_TOUCH].state is wanted
+
+
+def routers_in_ovn(record: Json) -> list[Json]:
+    in_ovn = next(host["facts"]["ovn"] for host in record["hosts"] if (host["facts"] or {}).get("ovn"))
+    return [router for port in in_ovn.values() for router in port["routers"].values()]
 
 
 def databases(record: Json) -> Json:
@@ -100,10 +119,8 @@ def test_the_gateway_that_has_the_router_must_reach_the_network_outside() -> Non
     here, _other = databases(record)["chassis"]
     here["mappings"] = []
     assert links_of(record)["ovn_gateway_mapped"].state is LinkState.HOLDS
-    in_ovn = next(host["facts"]["ovn"] for host in record["hosts"] if (host["facts"] or {}).get("ovn"))
-    for port in in_ovn.values():
-        for router in port["routers"].values():
-            router["gateway"] = here["host"]
+    for router in routers_in_ovn(record):
+        router["gateway"] = here["host"]
     link = links_of(record)["ovn_gateway_mapped"]
     assert (link.state, link.owner, link.host) == (LinkState.BROKEN, "ovn-controller", here["host"])
 

@@ -68,8 +68,12 @@ def served(replay: Any) -> Change:
     assert found is not None
 
     def serve(record: Json) -> None:
-        network_host(record)["facts"]["routers"] = {ROUTER: to_json(found)}
-        record["instance"]["ports"][0]["floating_ips"] = [found.inbound[0].address]
+        routed = to_json(found)
+        network_host(record)["facts"]["routers"] = {ROUTER: routed}
+        port = record["instance"]["ports"][0]
+        port["floating_ips"] = [found.inbound[0].address]
+        for rule in (*routed["inbound"], *routed["outbound"]):
+            rule["fixed"] = port["addresses"][0]
         network_host(record)["stores"]["obstacles"] = []
         traces = instance_host(record)["stores"]["traces"]
         traces.append({**traces[0], "packet": "ping"})
@@ -92,6 +96,14 @@ def down(record: Json) -> None:
 
 def without_rule(record: Json) -> None:
     recorded_router(record)["inbound"] = []
+
+
+def one_way(record: Json) -> None:
+    recorded_router(record)["outbound"] = []
+
+
+def to_another(record: Json) -> None:
+    recorded_router(record)["inbound"][0]["fixed"] = "192.0.2.9"
 
 
 FOREIGN = "-A FORWARD -p tcp -m tcp --dport 22 -j DROP"
@@ -151,6 +163,8 @@ def test_the_chain_of_a_router_with_its_floating_ip_holds(served: Change) -> Non
         ([reporting, bound, "served", without_address], "router_gateway"),
         ([reporting, bound, "served", down], "router_gateway"),
         ([reporting, bound, "served", without_rule], "router_translated"),
+        ([reporting, bound, "served", one_way], "router_translated"),
+        ([reporting, bound, "served", to_another], "router_translated"),
     ],
 )
 def test_each_link_of_the_router_breaks(changes: list[Change | str], code: str, served: Change) -> None:

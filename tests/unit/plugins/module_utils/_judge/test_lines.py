@@ -170,6 +170,27 @@ CONTROLLERS = {
         "nova-conductor", "oslo_db.exception.DBConnectionError: (pymysql.err.OperationalError) (3159, 'Connections "
         "using insecure transport are prohibited while ...')", "nova/db/main/api", "pymysql/err",
     ),
+    "its tables have a column more than it knows": (
+        "nova-conductor", "oslo_db.exception.DBError: (pymysql.err.OperationalError) (1364, \"Field 'compute_id' "
+        "doesn't have a default value\")", "nova/db/main/api", "pymysql/err",
+    ),
+    "its library does not fit to another one": (
+        "nova-conductor", "TypeError: Connection.ping() missing 1 required positional argument: 'reconnect'",
+        "nova/db/main/api", "pymysql/cursors",
+    ),
+    "the file of the certificate is not there": (
+        "nova-conductor", "FileNotFoundError: [Errno 2] No such file or directory", "nova/db/main/api",
+        "pymysql/connections",
+    ),
+    "it looks for the database by a name of no host": (
+        "nova-conductor", "oslo_db.exception.DBConnectionError: (pymysql.err.OperationalError) (2003, \"Can't connect "
+        "to MySQL server on 'ctrlx' ([Errno -2] Name or service not known)\")", "nova/db/main/api",
+        "pymysql/connections",
+    ),
+    "its URL of the queue has an unknown driver": (
+        "nova-conductor", "oslo_messaging.transport.DriverLoadFailure: Failed to load transport driver \"rabit\": No "
+        "'oslo.messaging.drivers' driver found, looking for 'rabit'", "nova/rpc", "oslo_messaging/transport",
+    ),
     "its store is not among those that it has": (
         "glance-api", "glance_store.exceptions.UnknownScheme: Unknown scheme 'rbd' found in URI",
         "glance_store/multi_backend",
@@ -195,6 +216,70 @@ def test_a_service_that_puts_the_answer_of_an_api_into_its_own_words_does_not_st
 def test_what_an_api_is_written_to_fails_on_the_host_of_who_writes():
     lines = traceback("OSError: [Errno 28] No space left on device", "nova/image/glance")
     assert first_suspects(compute1__nova_compute=lines) == {("nova-compute", "compute1")}
+
+
+@pytest.mark.parametrize(
+    ("exception", "frame"),
+    [
+        (UNAUTHORIZED, "keystoneauth1/session"),
+        (
+            "oslo_db.exception.DBConnectionError: (pymysql.err.OperationalError) (2003, \"Can't connect to MySQL "
+            "server on '10.0.0.10' ([Errno 111] Connection refused)\")",
+            "pymysql/connections",
+        ),
+    ],
+)
+def test_services_that_fail_in_one_moment_at_a_third_one_do_not_accuse_each_other(exception, frame):
+    lines = traceback(exception, frame)
+    found = first_suspects(controller1__nova_conductor=lines, compute1__nova_compute=lines)
+    assert found.isdisjoint({("nova-conductor", "controller1"), ("nova-compute", "compute1")})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "(4151, 'Access denied, this account is locked')",
+        "(1820, 'You must SET PASSWORD before executing this statement')",
+    ],
+)
+def test_an_account_that_is_locked_is_its_keepers(error):
+    exception = f"sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) {error}"
+    found = first_suspects(controller1__nova_conductor=traceback(exception, "nova/db/main/api", "pymysql/err"))
+    assert found == {("database", "controller1")}
+
+
+def test_what_a_server_has_sent_back_is_no_fault_of_the_agent_that_asked():
+    remote = "oslo_messaging.rpc.client.RemoteError: Remote error: KeyError 'host'"
+    network = host("network1", ("neutron-dhcp-agent", "dnsmasq"), "10.0.0.14")
+    lines = traceback(remote, "neutron/agent/dhcp/agent", "oslo_messaging/_drivers/amqpdriver")
+    found = first_suspects([*HOSTS, network], network1__neutron_dhcp_agent=lines)
+    assert found == {("neutron-server", "controller1")}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "unknown user or group: dnsmasq",
+        "failed to create listening socket for 192.168.1.2: Address already in use",
+        "cannot read /etc/neutron/dnsmasq-neutron.conf: No such file or directory",
+    ],
+)
+def test_a_program_that_an_agent_starts_wrongly_is_the_agents(said):
+    command = "Exit code: 2; Cmd: ['ip', 'netns', 'exec', 'qdhcp-1d', 'dnsmasq', '--no-hosts']; Stdin: ; Stdout: ; "
+    exception = f"neutron_lib.exceptions.ProcessExecutionError: {command}Stderr: dnsmasq: {said}"
+    network = host("network1", ("neutron-dhcp-agent", "dnsmasq"), "10.0.0.14")
+    lines = traceback(exception, "neutron/agent/linux/utils")
+    found = first_suspects([*HOSTS, network], network1__neutron_dhcp_agent=lines)
+    assert found == {("neutron-dhcp-agent", "network1")}
+
+
+def test_a_northbound_database_that_takes_no_writes_is_not_that_of_open_vswitch():
+    details = (
+        '{"details":"insert operation not allowed when database server is in read only mode","error":"not allowed"}'
+    )
+    ovn = host("ovn1", ("ovn-nb-db", "ovn-sb-db", "ovn-northd"), "10.0.0.15")
+    lines = traceback(f"RuntimeError: OVSDB Error: {details}", "ovsdbapp/backend/ovs_idl/transaction")
+    assert ("ovsdb", "compute1") not in first_suspects([*HOSTS, ovn], controller1__neutron_server=lines)
 
 
 UNKNOWN = "sqlalchemy.exc.OperationalError: (pymysql.err.OperationalError) (1049, \"Unknown database 'x'\")"

@@ -31,7 +31,7 @@ MESSAGES = [
     ("PermissionError: [Errno 13] Permission denied: '/etc/nova/nova.conf'", "denied", None, None, []),
     ("[Errno 111] ECONNREFUSED (retrying in 2.0 seconds)", "refused", None, None, []),
     ("[Errno 113] No route to host", "unreachable", None, None, []),
-    ("[Errno -3] Temporary failure in name resolution", "unreachable", None, None, []),
+    ("[Errno -3] Temporary failure in name resolution", "unresolved", None, None, []),
     ("[Errno 110] Connection timed out", "silent", None, None, []),
     ("[Errno 104] Connection reset by peer", "broken off", None, None, []),
     ("BrokenPipeError(32, 'Broken pipe')", "broken off", None, None, []),
@@ -158,7 +158,8 @@ MESSAGES = [
     ("NOT_ALLOWED - access to vhost '/' refused for user 'openstack': connection limit (10) is reached", "full", None,
      None, ["rabbitmq"]),
     ('{"details":"Transaction causes multiple rows in \\"Encap\\" table to have identical values. First row '
-     'existed in the database before this transaction","error":"constraint violation"}', None, None, None, []),
+     'existed in the database before this transaction","error":"constraint violation"}', "conflict", None, None,
+     ["ovn-sb-db"]),
     ("ovsdbapp.exceptions.TimeoutException: Commands [x] exceeded timeout 180 seconds", "silent", None, None, []),
     ("The database refused it", None, None, None, ["database"]),
     # Whose tables these are
