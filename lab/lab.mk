@@ -108,7 +108,7 @@ recordings: lab ## Record the evidence of the unit tests again: PART=hosts for a
 	PATH="$(BIN):$$PATH" PYTHONPATH=tests:tests/lab:tools:$(VENV)/collections $(BIN)/python -W ignore -m recorder \
 	  $(or $(RECORDINGS),tests/recorded) $(PART)
 
-# A slice of one half of the catalogue (HALF=open, kept, fresh, second, third, fourth, fifth, sixth, seventh or eighth), in the order that a seed gives it, or names of faults
+# A slice of one half of the catalogue (HALF=open, kept, fresh, second, third, fourth, fifth, sixth, seventh, eighth or ninth), in the order that a seed gives it, or names of faults
 export FAULTS ?= 1:0-10
 export HALF ?= open
 RECORDS = $(CURDIR)/.cache/catalogue/$(LAB_NAME)-$(HALF)

@@ -12,7 +12,7 @@ ON_HOSTS = {
     "files": (
         "find /etc/nova /etc/neutron /etc/cinder /etc/glance /etc/keystone /etc/placement /etc/ceph /etc/hosts"
         " /etc/mysql /etc/rabbitmq /etc/libvirt/qemu.conf /etc/libvirt/libvirtd.conf /etc/libvirt/hooks /etc/sudoers.d"
-        " /run/systemd/system /run/systemd/system.control /opt/catalogue -type f"
+        " /run/systemd/system /run/systemd/system.control /opt/catalogue /etc/default/ovn-host -type f"
         " -not -path '*/fernet-keys/*' -exec sha256sum {} + 2>/dev/null | sort"
     ),
     "rights": (
@@ -21,7 +21,7 @@ ON_HOSTS = {
         " /var/run/uwsgi/*.socket /opt/stack/data/nova/instances /usr/lib/python3/dist-packages/vif_plug_ovs"
         " 2>/dev/null"
     ),
-    "rules": "iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
+    "rules": "ip rule; iptables --wait --list-rules 2>/dev/null; iptables --wait --table nat --list-rules 2>/dev/null",
     "links": (
         "cat /sys/class/net/eth*/mtu; ip route; ip neigh show nud permanent; ip -o -4 address show dev lo;"
         " cat /proc/sys/net/ipv4/ip_local_reserved_ports /proc/sys/net/core/somaxconn"
@@ -32,6 +32,9 @@ ON_HOSTS = {
         " ovs-vsctl --if-exists get open_vswitch . other_config:flow-restore-wait 2>/dev/null;"
         " ovs-vsctl list-ports br-ex 2>/dev/null; ovs-vsctl --columns=tag,trunks find port name=eth1 2>/dev/null;"
         " ovs-vsctl --columns=protocols,stp_enable,other_config find bridge name=br-int 2>/dev/null;"
+        " ovs-vsctl --columns=name,protected,vlan_mode find port protected=true 2>/dev/null;"
+        " ovs-vsctl --columns=vlan_mode find port name=eth1 2>/dev/null; ovs-vsctl get-fail-mode br-ex 2>/dev/null;"
+        " ovs-ofctl dump-flows br-ex 2>/dev/null | grep -c 'actions=NORMAL';"
         " ovs-vsctl --columns=name list mirror 2>/dev/null;"
         " ovs-vsctl --columns=flow_limit list flow_table 2>/dev/null;"
         " ovs-appctl dpctl/ct-get-maxconns 2>/dev/null;"
@@ -83,7 +86,13 @@ ON_CONTROLLER = {
         " SELECT COUNT(*) FROM cinder.quota_usages WHERE in_use >= 1000;"
         " SELECT name FROM keystone.role; SELECT COUNT(*) FROM keystone.project_endpoint;"
         ' SHOW COLUMNS FROM neutron.networks LIKE "catalogue"; SELECT name FROM nova_api.cell_mappings;'
-        " SELECT user, host FROM mysql.global_priv"
+        " SELECT user, host FROM mysql.global_priv;"
+        " SELECT name, enabled FROM keystone.project WHERE is_domain=1;"
+        " SELECT domain_id, COUNT(*) FROM keystone.whitelisted_config GROUP BY domain_id;"
+        " SELECT COUNT(*) FROM keystone.user WHERE last_active_at IS NOT NULL;"
+        " SELECT physical_network, network_type FROM neutron.networksegments GROUP BY 1, 2;"
+        " SELECT class_name, resource, hard_limit FROM nova_api.quota_classes;"
+        ' SELECT table_schema, table_name FROM information_schema.tables WHERE table_name LIKE "kept%"'
         "' 2>/dev/null"
     ),
     "queue": (

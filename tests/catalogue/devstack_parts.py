@@ -14,6 +14,7 @@ from devstack_under_test import HOST
 from eighth_fresh import eighth_fresh_of
 from fifth_fresh import fifth_fresh_of
 from lab_under_test import DIRECTORY, HOSTS
+from ninth_fresh import ninth_fresh_of
 from seventh_fresh import seventh_fresh_of
 from sites import of_devstack
 from sixth_fresh import sixth_fresh_of
@@ -80,5 +81,6 @@ CLOUD = Cloud(
         "sixth": tuple(sixth_fresh_of(SITE)),
         "seventh": tuple(seventh_fresh_of(SITE)),
         "eighth": tuple(eighth_fresh_of(SITE)),
+        "ninth": tuple(ninth_fresh_of(SITE)),
     },
 )

@@ -15,6 +15,7 @@ from fifth_fresh import fifth_fresh_of
 from fourth_fresh import fourth_fresh_of
 from fresh import fresh_of
 from lab_under_test import DIRECTORY, GROUPS, HOSTS, NETWORK
+from ninth_fresh import ninth_fresh_of
 from second_fresh import second_fresh_of
 from seventh_fresh import seventh_fresh_of
 from sites import of_lab
@@ -154,5 +155,6 @@ CLOUD = Cloud(
         "sixth": tuple(sixth_fresh_of(SITE)),
         "seventh": tuple(seventh_fresh_of(SITE)),
         "eighth": tuple(eighth_fresh_of(SITE)),
+        "ninth": tuple(ninth_fresh_of(SITE)),
     },
 )
