@@ -557,9 +557,9 @@ def more_logs(flows: Sequence[FollowedFlow]) -> Advice | None:
     """Return the logs that services would have to write besides, by the levels of the evidence that they gave."""
     if not flows:
         return None
-    steps = chain.from_iterable(flow.steps for flow in flows)
-    shown = chain.from_iterable(step.evidence for step in steps)
-    levels = {item.level for item in shown}
+    steps = chain.from_iterable(map(attrgetter("steps"), flows))
+    shown = chain.from_iterable(map(attrgetter("evidence"), steps))
+    levels = set(map(attrgetter("level"), shown))
     if Level.MESSAGING in levels:
         return None
     if Level.DEBUG in levels:

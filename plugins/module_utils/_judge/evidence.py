@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable
 from itertools import filterfalse
+from operator import attrgetter
 
 from .._model.finding import Cause
 from .._model.how import How
@@ -180,8 +181,8 @@ def left_over(
     cause: Cause, found: Iterable[Symptom], weights: Weights
 ) -> tuple[Symptom, ...]:
     """Return what else is wrong, which the cause does not explain. An old change of configuration is nothing wrong."""
-    known = {symptom.identity for symptom in cause.symptoms}
-    known.update(symptom.source for symptom in cause.symptoms)
+    known = set(map(attrgetter("identity"), cause.symptoms))
+    known.update(map(attrgetter("source"), cause.symptoms))
     cut = {
         (symptom.host, symptom.peer) for symptom in cut_connections(cause)[:1]
     }

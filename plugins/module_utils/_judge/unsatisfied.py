@@ -167,10 +167,10 @@ def unsupported(case: Case) -> Explanation | None:
     if stage.stage != StageName.BOOT or "requested_host" in stage.details:
         return None
     own = list(filter(is_reason, case.record.known_errors))
-    exception = sole({error.exception_class for error in own})
+    exception = sole(set(map(attrgetter("exception_class"), own)))
     if exception not in UNSUPPORTED:
         return None
-    hosts = sorted({error.host for error in own})
+    hosts = sorted(set(map(attrgetter("host"), own)))
     if exception in IN_SETTINGS and len(hosts) == 1:
         return None
     reason = Reason(

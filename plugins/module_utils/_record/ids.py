@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
+from operator import attrgetter
 
 from .._model.record import Record
 from .._model.stage import Call
@@ -49,19 +50,16 @@ def instance_ids(record: Record) -> dict[str, Iterable[str | None]]:
     instance = record.instance
     if instance is None:
         return {}
-    subnets = chain.from_iterable(
-        network.subnets for network in instance.networks
-    )
+    networks, id_of = instance.networks, attrgetter("id")
+    subnets = chain.from_iterable(map(attrgetter("subnets"), networks))
     return {
-        "port": [port.id for port in instance.ports],
+        "port": map(id_of, instance.ports),
         "tap": [f"tap{port.id[:TAP_ID]}" for port in instance.ports],
         # The answers to DHCP name nothing else.
-        "mac": [port.mac for port in instance.ports],
-        "network": [network.id for network in instance.networks],
-        "subnet": [subnet.id for subnet in subnets],
-        "router": chain.from_iterable(
-            network.routers for network in instance.networks
-        ),
+        "mac": map(attrgetter("mac"), instance.ports),
+        "network": map(id_of, networks),
+        "subnet": map(id_of, subnets),
+        "router": chain.from_iterable(map(attrgetter("routers"), networks)),
         "volume": instance.volumes,
         "image": [instance.image.id if instance.image else None],
     }
