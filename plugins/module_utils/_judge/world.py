@@ -35,7 +35,7 @@ from .weights import Parts, Weights
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
 FORBIDDEN = re.compile(
     r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
-    r"|HTTP 403|'code': 403|disallowed by policy|Policy doesn't allow"
+    r"|(?:HTTP|Got) 403|'code': 403|disallowed by policy|Policy doesn't allow"
 )
 # What the keeper of an account says who does not let it in any more: no password is wrong
 LOCKED = re.compile(

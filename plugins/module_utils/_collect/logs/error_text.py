@@ -25,9 +25,7 @@ Name = TypeVar("Name", bound=str)
 
 def status(codes: str) -> str:
     """Return a pattern of a status of HTTP, which is no duration and no number of a process."""
-    before = (
-        r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
-    )
+    before = r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error|Got)\W{0,9}"
     return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
 
 

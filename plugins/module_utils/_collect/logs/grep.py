@@ -25,6 +25,13 @@ FORMS = (
     "{0:%d}/{1}/{0:%Y}:{2}",
 )
 MOST_MOMENTS = 2000
+# What a command printed stands in a message behind its first line: the command, its exit code, and its two outputs.
+BEHIND = ("--after-context=4",)
+# A line as grep prints it; one that only stands behind a match has a dash behind its number.
+PRINTED = re.compile(
+    r"(?P<number>\d+)(?:(?P<matches>:)|-)(?P<text>.*)", re.DOTALL
+)
+DATED = re.compile(r".{0,60}\d\d:\d\d:\d\d")
 # Any time at all
 ANY_TIME = [""]
 # GNU grep warns of a backslash before a character that needs none.
@@ -79,10 +86,8 @@ def matching_lines(
         collect(matches, output_of(host, paths, "--fixed-strings", *fixed))
     if texts:
         pattern = pattern_of(texts, times)
-        collect(
-            matches,
-            output_of(host, paths, "--extended-regexp", f"--regexp={pattern}"),
-        )
+        words = ("--extended-regexp", f"--regexp={pattern}")
+        collect(matches, output_of(host, paths, *words, behind=BEHIND))
     return {
         path: list(dict(sorted(lines.items())).values())
         for path, lines in matches.items()
@@ -99,12 +104,18 @@ def pattern_of(texts: Iterable[str], times: Iterable[str]) -> str:
     return pattern.replace(" ", ".")
 
 
-def output_of(host: Host, paths: Sequence[str], *patterns: str) -> str:
+def output_of(
+    host: Host,
+    paths: Sequence[str],
+    *patterns: str,
+    behind: Sequence[str] = (),
+) -> str:
     options = (
         "--text",
         "--with-filename",
         "--null",
         "--line-number",
+        *behind,
         f"--max-count={MOST}",
     )
     try:
@@ -118,9 +129,13 @@ def output_of(host: Host, paths: Sequence[str], *patterns: str) -> str:
 
 
 def collect(matches: dict[str, dict[int, str]], output: str) -> None:
-    """Add the lines that grep prints to matches: path to the number and the text of each line."""
+    """Add the lines that grep prints to matches: path to the number and the text of each line.
+
+    Of those behind one that matches only lines of the same message count, which have no time of their own.
+    """
     for line in output.split("\n"):
-        path, zero, rest = line.partition("\0")
-        number, colon, text = rest.partition(":")
-        if zero and colon and number.isdigit():
-            matches.setdefault(path, {})[int(number)] = text
+        path, _zero, rest = line.partition("\0")
+        found = PRINTED.match(rest)
+        if found and (found["matches"] or not DATED.match(found["text"])):
+            own = matches.setdefault(path, {})
+            own.setdefault(int(found["number"]), found["text"])

@@ -76,6 +76,8 @@ class Scan:
         self.methods: dict[tuple[Any, ...], str | None] = {}
         # The last error of each process, and its place in events
         self.errors: dict[tuple[str, str | None], int] = {}
+        # The place of the error whose message the next line may continue
+        self.open_error: int | None = None
 
     def window_texts(self) -> list[str]:
         texts = set(ERRORS if self.wanted.errors else ())
@@ -190,6 +192,8 @@ class Scan:
                         parsed.at,
                         line[: line_formats.LONGEST],
                     )
+                elif parsed is None:
+                    self.add_words(service, line[:LONGEST_TIMELESS])
 
     def parse(self, line: str, at: float | None, zone: float) -> Line | None:
         """Return the fields of a line. at: the time of the journal's entry, which a line without a time has as well."""
@@ -204,6 +208,7 @@ class Scan:
         event = self.event(service, parsed, at, line)
         if event:
             self.events.append(event)
+        self.open_error = None
         if parsed.failed and self.wanted.errors:
             self.add_error(service, parsed, at, line)
         elif parsed.warned and self.wanted.errors:
@@ -321,13 +326,13 @@ class Scan:
         }
         if error_text.is_repeat(parsed.message or parsed.text):
             return
-        place = self.errors.get(thread)
+        place = self.open_error = self.errors.get(thread)
         if place is not None and is_one_error(
             self.events[place], at, parsed.logger
         ):
             self.events[place] = merged(self.events[place], failure, keys)
             return
-        self.errors[thread] = len(self.events)
+        self.errors[thread] = self.open_error = len(self.events)
         self.events.append(
             ReadEvent(
                 at,
@@ -338,6 +343,17 @@ class Scan:
                 fields=failure,
             )
         )
+
+    def add_words(self, service: str, line: str) -> None:
+        """Add a line without a time to the error whose message it continues, if only it says how that failed."""
+        place = self.open_error
+        if place is None or self.events[place].fields.get("how"):
+            return
+        message = error_text.without_frames(line)
+        failure = error_text.failure_in(message, writer_of(service))
+        if failure["how"]:
+            said = {**failure, "quote": quote_of(message, self.keys)}
+            self.events[place] = merged(self.events[place], said, {})
 
     def add_warning(
         self, service: str, parsed: Line, at: float, line: str

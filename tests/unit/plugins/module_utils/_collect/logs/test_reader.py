@@ -775,3 +775,26 @@ def test_the_times_to_look_for_are_few_and_leave_out_none(days, zone):
             f"%d/{month}/%Y:%H:%M:%S",
         ):
             assert any(stamp.strftime(form).startswith(text) for text in texts)
+
+
+REFUSED_BY = 'Got 403: {"errors": [{"status": 403, "title": "Forbidden"}]}.'
+
+
+@pytest.mark.parametrize(
+    ("behind", "how"),
+    [
+        ([REFUSED_BY], "denied"),
+        (["Command: rbd ls", "Exit code: 1", "Stdout: ''", "Stderr: 'Permission denied'"], "denied"),
+        # That is of another line.
+        ([line(11, "waiting"), REFUSED_BY], None),
+        (["words that say nothing"], None),
+        ([], None),
+    ],
+)
+def test_a_message_of_several_lines_may_say_how_it_failed_in_a_later_one(logs, behind, how):
+    logs.wanted["errors"] = True
+    text = "Failed to retrieve allocation candidates from placement API for filters: x"
+    failed = line(10, text).replace("DEBUG", "ERROR")
+    logs.write([EARLIER, failed, *behind, line(12, "the next")])
+    (error,) = [event for event in logs.read()["events"] if event["kind"] == "error"]
+    assert (error["how"], error["mentions"]) == (how, ["placement-api"])
