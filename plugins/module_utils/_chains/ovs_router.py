@@ -32,7 +32,7 @@ from .definitions import (
 )
 from .ovn_chassis import UNBOUND
 from .ovn_port import FLOWS
-from .ovs_port import agent_links
+from .ovs_port import DEAD_VLAN, agent_links
 from .services import agents_of, is_alive
 
 AGENT = "neutron-l3-agent"
@@ -141,6 +141,21 @@ def in_words(rules: Iterable[Translation]) -> str:
     return listed(sorted(f"{rule.address} to {rule.fixed}" for rule in rules))
 
 
+def wired(cloud: Cloud) -> Found:
+    """Check whether the agent of the switch has given the router's interfaces to the outside a VLAN."""
+    host = router_host(cloud)
+    interfaces = given(cloud.switch(host)).interfaces
+    external = map(attrgetter("external"), routers_on(cloud, str(host)))
+    names = set(map(attrgetter("name"), chain.from_iterable(external)))
+    own = [interface for interface in interfaces if interface.name in names]
+    applies_if(own)
+    errors = list(filter(None, map(attrgetter("error"), own)))
+    if errors:
+        return broken(errors[0], owner="ovsdb")
+    is_dead = DEAD_VLAN in map(attrgetter("tag"), own)
+    return holds_if(not is_dead, f"VLAN {DEAD_VLAN}")
+
+
 def unobstructed(cloud: Cloud) -> Found:
     """Check whether nothing in the router's namespace keeps packets from it but what the agent has put there."""
     return is_open(cloud, router_host(cloud), f"qrouter-{cloud.router_id}")
@@ -186,6 +201,13 @@ CHAIN = ChainDefinition(
         ),
         LinkDefinition(
             "router_namespace", AGENT, namespace, router_host, "ip netns list"
+        ),
+        LinkDefinition(
+            "router_wired",
+            "neutron-l2-agent",
+            wired,
+            router_host,
+            "ovs-vsctl show",
         ),
         LinkDefinition(
             "router_unobstructed",

@@ -431,6 +431,10 @@ LINKS = {
     "router_namespace": LinkText(
         "the router has its namespace", "has no namespace for the router"
     ),
+    "router_wired": LinkText(
+        "the router's way to the outside is wired",
+        "has not wired the router's interface to the outside: {found}",
+    ),
     "router_gateway": LinkText(
         "the router has the floating IP's address",
         "the router's outer interface has {found}, not the floating IP {expected}",

@@ -70,6 +70,8 @@ def served(replay: Any) -> Change:
     def serve(record: Json) -> None:
         routed = to_json(found)
         network_host(record)["facts"]["routers"] = {ROUTER: routed}
+        outer = {"name": routed["external"][0]["name"], "ofport": 9, "tag": 2, "kind": "internal"}
+        network_host(record)["stores"]["switch"]["interfaces"].append(outer)
         port = record["instance"]["ports"][0]
         port["floating_ips"] = [found.inbound[0].address]
         for rule in (*routed["inbound"], *routed["outbound"]):
@@ -104,6 +106,26 @@ def one_way(record: Json) -> None:
 
 def to_another(record: Json) -> None:
     recorded_router(record)["inbound"][0]["fixed"] = "192.0.2.9"
+
+
+def in_dead_vlan(record: Json) -> None:
+    network_host(record)["stores"]["switch"]["interfaces"][-1]["tag"] = 4095
+
+
+def not_opened(record: Json) -> None:
+    network_host(record)["stores"]["switch"]["interfaces"][-1]["error"] = "could not open network device"
+
+
+@pytest.mark.parametrize(
+    ("change", "owner", "found"),
+    [(in_dead_vlan, "neutron-l2-agent", "VLAN 4095"), (not_opened, "ovsdb", "could not open network device")],
+)
+def test_the_routers_way_to_the_outside_is_wired_by_the_agent_of_the_switch(
+    change: Change, owner: str, found: str, served: Change
+) -> None:
+    link = chains_of(reporting, bound, served, change)["ovs_router"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host, link.found) == ("router_wired", owner, HERE, found)
 
 
 FOREIGN = "-A FORWARD -p tcp -m tcp --dport 22 -j DROP"
