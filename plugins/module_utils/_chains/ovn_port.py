@@ -53,9 +53,8 @@ from .ports import (
     patched,
     takes_packets,
 )
-from .services import host_with
+from .services import SERVER, host_with
 
-SERVER = "neutron-server"
 ACTIVE = "active"
 # What becomes of a packet that OVN answers itself
 ANSWERED = "answered"

@@ -25,6 +25,7 @@ from .definitions import (
     nowhere,
     read,
 )
+from .ovn_chassis import UNBOUND
 from .ovn_port import plugged, port_bound
 from .ports import (
     INTEGRATION,
@@ -32,9 +33,9 @@ from .ports import (
     links_of_ports,
     patched,
 )
-from .services import agent_on, agents_of, host_with, is_alive
+from .services import SERVER, agent_on, agents_of, host_with, is_alive
 
-AGENT, SERVER = "neutron-l2-agent", "neutron-server"
+AGENT = "neutron-l2-agent"
 # The VLAN that an agent gives to what it could not wire
 DEAD_VLAN = 4095
 
@@ -67,6 +68,17 @@ def physical_networks_of(agent: Agent) -> Collection[str]:
 
 def tunnels_of(agent: Agent) -> Collection[str]:
     return agent.tunnels or ()
+
+
+def agent_named(cloud: Cloud) -> Found:
+    """Check whether the agent of an unbound port's host has the name that Nova has of it.
+
+    Neutron looks for an agent by that name.
+    """
+    port = given(cloud.port)
+    agent = given(agent_on(cloud, AGENT, cloud.host))
+    is_known = port.kind not in UNBOUND or agent.host == port.host
+    return holds_if(is_known, agent.host, port.host)
 
 
 def has_patches(cloud: Cloud, host: str | None) -> Found:
@@ -129,6 +141,13 @@ CHAIN = ChainDefinition(
     applies=lambda cloud: cloud.back_end == "agents" and bool(cloud.stores),
     links=(
         *agent_links(here),
+        LinkDefinition(
+            "agent_named",
+            AGENT,
+            agent_named,
+            here,
+            "grep --recursive --extended-regexp '^host[ =]' /etc/neutron /etc/nova; hostname",
+        ),
         LinkDefinition(
             "ovs_bound",
             SERVER,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from itertools import product
+from itertools import chain, product
+from operator import attrgetter
 
 from .._components.tables import CARRIERS
 from .._model.instance import Network
@@ -27,7 +28,7 @@ from .definitions import (
     listed,
     read,
 )
-from .services import agent_on
+from .services import SERVER, agent_on, host_with
 
 # The first packets of a guest may come before the flows of its port.
 FEW_PACKETS = 3
@@ -170,7 +171,22 @@ def tunnel_between(
     ]
     is_there = far in map(cloud.host_at, remotes)
     found = holds_if(is_there, listed(remotes), far)
-    return replace(found, host=near, owner=carrier(cloud))
+    owner, host = owner_of_tunnels(cloud, network.kind, near)
+    return replace(found, owner=owner, host=host)
+
+
+def owner_of_tunnels(
+    cloud: Cloud, kind: str, near: str | None
+) -> tuple[str, str | None]:
+    """Return who makes a host's tunnels, and where: agents make them to those of whom Neutron tells them.
+
+    If no host has one, it tells none of them.
+    """
+    switches = cloud.switches.values()
+    interfaces = chain.from_iterable(map(attrgetter("interfaces"), switches))
+    if cloud.back_end == "ovn" or kind in map(attrgetter("kind"), interfaces):
+        return carrier(cloud), near
+    return SERVER, host_with(cloud, SERVER)
 
 
 def begin_at_home(

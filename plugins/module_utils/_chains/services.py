@@ -12,6 +12,8 @@ from .._model.record import Agent
 from .cloud import Cloud
 from .definitions import HOLDS, Found, broken, read, unreadable_if
 
+SERVER = "neutron-server"
+
 
 def agents_of(cloud: Cloud, component: str) -> list[Agent]:
     """Return the services or agents of a component on all hosts, as the cloud reports them."""

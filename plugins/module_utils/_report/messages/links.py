@@ -290,6 +290,11 @@ LINKS = {
         "no patch between br-int and {expected}: {found}",
         "no patch between br-int and {expected}",
     ),
+    "agent_named": LinkText(
+        "the agent has the name that Nova has of the host",
+        "calls its host {found}; Nova calls it {expected}, and Neutron looks for the agent by that name",
+        "called {found}, by Nova {expected}",
+    ),
     "ovs_bound": LinkText(
         "Neutron has bound the port to the host",
         "the binding of the port is {found}",

@@ -205,6 +205,26 @@ def test_where_tunnels_carry_the_network_those_to_dnsmasq_and_back_are_needed(na
     assert on_wires["dhcp_tunnels"] is LinkState.NOT_APPLICABLE
 
 
+def test_tunnels_that_no_host_has_are_for_neutron_to_tell_of() -> None:
+    def without(record: Json) -> None:
+        record["instance"]["networks"][0].update(kind="vxlan", physical=None)
+
+    link = {link.code: link for link in chains_of(started, assigned, without)["dhcp"].links}["dhcp_tunnels"]
+    assert (link.state, link.owner, link.host) == (LinkState.BROKEN, "neutron-server", "controller1")
+
+
+def test_neutron_finds_no_agent_that_calls_its_host_by_another_name() -> None:
+    def renamed(record: Json) -> None:
+        binding_failed(record)
+        record["instance"]["ports"][0]["host"] = f"{HERE}.example.org"
+        host(record, HERE)["facts"]["names"].append(f"{HERE}.example.org")
+
+    link = chains_of(renamed)["ovs_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("agent_named", L2, HERE)
+    assert (link.found, link.expected) == (HERE, f"{HERE}.example.org")
+
+
 def test_the_tunnels_of_dnsmasqs_host_begin_there() -> None:
     def elsewhere(record: Json) -> None:
         for tunnel in host(record, "network1")["stores"]["switch"]["interfaces"]:
