@@ -23,14 +23,16 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from lab_under_test import GROUPS, INVENTORY, until
+from lab_under_test import GROUPS, INVENTORY, connect, until
 from runs_under_test import kept_run, verify
 from tree import ROOT
 
+GOLD, OLD = "CUSTOM_STACKPROOF_GOLD", "CUSTOM_STACKPROOF_OLD"
 SUITE = ROOT / "roles/host_checks/files"
 SCHEMA = ROOT / "roles/report/files/run.schema.json"
 HOME = "The domain runs where nova says that it does, and on no other host"
 SIZE = "It has the processors and the memory of its flavor"
+TRAITS = "It runs where Placement knows each trait that its flavor requires, and none that it forbids"
 ROOT_DISK = "Its root disk is its own RBD image, with a secret that libvirt has"
 VOLUMES = "Each volume that the API says is attached is a disk with the volume's id"
 ENCRYPTION = "A volume of a type that encrypts is decrypted by QEMU, with a secret that libvirt has"
@@ -173,7 +175,7 @@ def test_a_run_reads_every_host_and_all_agree(kept):
         assert abs(hosts[name]["clock_offset_s"]) <= hosts[name]["clock_error_s"] + 0.05  # one machine, one clock
         assert hosts[name]["clock_error_s"] < 0.5
     made = {check["check"]: check["status"] for host in record["hosts"] for check in host["checks"]}
-    assert made == dict.fromkeys([*RUNNING, LISTED], "ok") | dict.fromkeys([*OF_OVN, SHARING], "not_applicable")
+    assert made == dict.fromkeys([*RUNNING, LISTED], "ok") | dict.fromkeys([*OF_OVN, SHARING, TRAITS], "not_applicable")
     assert "host checks passed" in record["verdict"]["reason"]
 
 
@@ -315,6 +317,53 @@ def test_a_volume_for_several_servers_that_is_not_shareable(there, tmp_path):
     wrong = checks(tmp_path, tmp_path)
     assert set(wrong) == {SHARING}
     assert "is not shareable" in wrong[SHARING]["reason"]
+
+
+@pytest.mark.parametrize(("word", "has"), [("required", []), ("forbidden", [GOLD])])
+def test_a_host_without_the_traits_of_the_flavor(word, has, there, tmp_path):
+    record = json.loads(json.dumps(there.record))
+    record["instance"]["server"]["traits"] = {GOLD: word}
+    record["instance"]["provider_traits"] = has
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    wrong = checks(tmp_path, tmp_path)
+    assert set(wrong) == {TRAITS}
+    assert f"has {GOLD} {word}" in wrong[TRAITS]["reason"]
+
+
+@pytest.fixture
+def gold():
+    """A flavor that requires a trait, and forbids another one, with the host that has the first."""
+    admin = connect("lab-admin")
+    placement, home = admin.placement, GROUPS["compute"][1]
+    provider = placement.get(f"/resource_providers?name={home}").json()["resource_providers"][0]["uuid"]
+    path = f"/resource_providers/{provider}/traits"
+
+    def put(change):
+        held = placement.get(path, microversion="1.6").json()
+        body = {**held, "traits": sorted(change(set(held["traits"]), {GOLD}))}
+        placement.put(path, json=body, microversion="1.6").raise_for_status()
+
+    for trait in (GOLD, OLD):
+        placement.put(f"/traits/{trait}", microversion="1.6").raise_for_status()
+    put(set.union)
+    flavor = admin.compute.create_flavor(name="gold", ram=128, vcpus=1, disk=1)
+    try:
+        admin.compute.create_flavor_extra_specs(flavor, {f"trait:{GOLD}": "required", f"trait:{OLD}": "forbidden"})
+        yield home
+    finally:
+        admin.compute.delete_flavor(flavor)
+        put(set.difference)
+        for trait in (GOLD, OLD):
+            placement.delete(f"/traits/{trait}", microversion="1.6")
+
+
+def test_a_flavor_with_traits_runs_where_placement_knows_them(gold, runs, tmp_path):
+    given = {"image": "probe", "flavor": "gold", "volume": "none", "admin_cloud": "lab-admin"}
+    record = verify(runs, "-i", str(INVENTORY), **given).record
+    assert record["verdict"]["result"] == "pass", record["verdict"]["reason"]
+    assert record["instance"]["server"]["host"] == gold
+    found = {check["check"]: check["status"] for host in record["hosts"] for check in host["checks"]}
+    assert found[TRAITS] == "ok"
 
 
 def test_a_tap_taken_off_its_bridge(there, look):

@@ -26,6 +26,7 @@ from .._model.details import (
 )
 from .._model.stage import Resource
 from .._model.words import StageName
+from .._record import ledger
 from .._record.clock import Stopwatch
 from .._record.errors import StageError
 from .._record.waiting import Look
@@ -259,9 +260,15 @@ def suspend(server: Traveller) -> None:
 
 
 def shelve(server: Traveller) -> None:
+    """Shelve the server and take it back. Nova keeps its disk as an image meanwhile, which a failure leaves behind."""
+    image = ("snapshot", f"{server.name}-shelved")
+    notes = server.stage.run.ledger
+    notes.write(ledger.BEGUN, *image)
     # A cloud may keep a shelved server on its host for a while.
     server.act_until("shelve", "SHELVED_OFFLOADED", "SHELVED")
     server.act_until("unshelve", "ACTIVE")
+    # Nova has deleted it.
+    notes.write(ledger.REFUSED, *image)
 
 
 def snapshot(server: Traveller) -> None:

@@ -318,7 +318,7 @@ def nearest(reasons: Sequence[Reason]) -> Reason:
     most = max(
         reasons, key=lambda reason: (reason.free or 0, reason.capacity or 0)
     )
-    details = {reason.detail for reason in reasons}
+    details = set(map(attrgetter("detail"), reasons))
     if len(details) == 1:
         return most
     # A detail of one host says nothing about the others.

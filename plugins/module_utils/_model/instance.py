@@ -28,6 +28,7 @@ class Server:
     """A server of nova. host: the compute host, which only administrators see. host_id: a digest of it.
 
     config_drive: whether it has its metadata on a disk as well, so that its guest need not ask for them.
+    traits: what its flavor requires or forbids of the host, each with that word.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Server:
     memory_mib: int
     disk_gib: int
     config_drive: bool = omitted(False)
+    traits: Optional[Mapping[str, str]] = omitted()
 
 
 @dataclass(frozen=True)
@@ -180,10 +182,14 @@ class BootImage:
 
 @dataclass(frozen=True)
 class Claims:
-    """The resource providers that hold something for the server: their number, and while it has no host their names."""
+    """The resource providers that hold something for the server: their number, and while it has no host their names.
+
+    provider_traits: the traits that they have, if the flavor asks for any.
+    """
 
     allocations: Optional[int] = None
     claimed_on: tuple[str, ...] = ()
+    provider_traits: Optional[tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)

@@ -199,11 +199,13 @@ class Instance(DescribedInstance):
     """What the API reported about the instance while it ran, with what resource providers hold for it.
 
     allocations: how many resource providers hold something for it; null if Placement was not asked.
-    claimed_on: their names, while Nova shows no host of it.
+    claimed_on: their names, while Nova shows no host of it. provider_traits: the traits that they have, if the flavor
+    asks for any.
     """
 
     allocations: Optional[Count] = None
     claimed_on: tuple[Text, ...] = ()
+    provider_traits: Optional[tuple[Text, ...]] = omitted()
 
     @classmethod
     def of(cls, described: DescribedInstance, claims: Claims) -> Instance:

@@ -148,6 +148,8 @@ class FakeCloud:
         self.after_action = copy.deepcopy(AFTER_ACTION)
         self.requests, self.troubles, self.closing, self.old_tokens = [], [], threading.Event(), []
         self.things = {path: {} for path in COLLECTIONS}
+        # Of the one compute host in Placement
+        self.traits = []
         self.console, self.states, self.bodies, self.hints, self.watchers = "", {}, [], [], []
         # Compute hosts of hosts_by_hand
         self.hosts = None
@@ -285,6 +287,8 @@ class FakeCloud:
     def _placement(self, path, token):
         if token not in self.tokens:
             return 200, {}, {"versions": [PLACEMENT]}
+        if path.endswith("/traits"):
+            return 200, {}, {"traits": self.traits}
         if path.startswith("/placement/resource_providers/"):
             return 200, {}, {"uuid": path.rpartition("/")[2], "name": "compute2"}
         held = path.startswith("/placement/allocations/")

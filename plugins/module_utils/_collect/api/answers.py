@@ -21,6 +21,7 @@ class FlavorAnswer:
     vcpus: int
     ram: int
     disk: int
+    extra_specs: Optional[Mapping[str, str]] = None
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,12 @@ from .answers import (
     ServerAnswer,
     SubnetAnswer,
 )
+from .placement_request import traits_in
 
 T = TypeVar("T")
 
+# Since this version Placement shows traits.
+TRAITS_SINCE = "1.6"
 # Since this version a server shows the sizes of its flavor.
 FLAVOR_SINCE = "2.47"
 # The rules of security groups, by the id of the group
@@ -150,7 +153,20 @@ def claims(admin: Any, server: Server) -> Claims:
         if server.host
         else [name_of(admin, provider) for provider in providers]
     )
-    return Claims(len(providers), tuple(names))
+    traits = traits_of(admin, providers) if server.traits else None
+    return Claims(len(providers), tuple(names), traits)
+
+
+def traits_of(admin: Any, providers: Iterable[str]) -> tuple[str, ...]:
+    """Return the traits that any of some resource providers has."""
+    found: set[str] = set()
+    for provider in providers:
+        answer = admin.placement.get(
+            f"/resource_providers/{provider}/traits",
+            microversion=TRAITS_SINCE,
+        )
+        found.update(answer_of(answer)["traits"])
+    return tuple(sorted(found))
 
 
 def name_of(admin: Any, provider: str) -> str:
@@ -203,6 +219,7 @@ def describe_server(server: ServerAnswer) -> Server:
         memory_mib=server.flavor.ram,
         disk_gib=server.flavor.disk,
         config_drive=bool(server.config_drive),
+        traits=traits_in(server.flavor.extra_specs or {}) or None,
     )
 
 

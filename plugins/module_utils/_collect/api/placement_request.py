@@ -213,6 +213,15 @@ def grouped(
             yield match.group("suffix"), match.group("name"), str(value)
 
 
+def traits_in(specs: Properties) -> dict[str, str]:
+    """Return the traits that a flavor requires or forbids of the host; those of a single group are left out."""
+    return {
+        name: word
+        for suffix, name, word in grouped(specs, "trait")
+        if not suffix and word in (REQUIRED, FORBIDDEN)
+    }
+
+
 def amount_of(value: str) -> int:
     """Return an amount; what is no number asks for nothing."""
     return int(value) if value.isdigit() else 0

@@ -70,6 +70,21 @@ def test_size(domain, server):
     )
 
 
+@pytest.mark.shown_by("openstack server show {server}; openstack resource provider list; virsh list --all --uuid")
+def test_traits(domain, home, server, instance, not_applicable):
+    """It runs where Placement knows each trait that its flavor requires, and none that it forbids."""
+    asked = server.get("traits")
+    if not asked:
+        not_applicable("the flavor asks for no traits")
+    has = instance.get("provider_traits")
+    if has is None:
+        not_applicable("Placement shows the traits of hosts to administrators only")
+    for trait, word in asked.items():
+        assert (trait in has) is (word == "required"), (
+            f"the flavor of {domain['name']} has {trait} {word}, and the traits of {home.name} are {', '.join(has)}"
+        )
+
+
 @pytest.mark.shown_by("virsh domblklist {server}")
 def test_root_disk(domain, home, server, instance, platform, not_applicable):
     """Its root disk is its own RBD image, with a secret that libvirt has."""
