@@ -357,7 +357,7 @@ def gold():
             placement.delete(f"/traits/{trait}", microversion="1.6")
 
 
-def test_a_flavor_with_traits_runs_where_placement_knows_them(gold, runs, tmp_path):
+def test_a_flavor_with_traits_runs_where_placement_knows_them(gold, runs):
     given = {"image": "probe", "flavor": "gold", "volume": "none", "admin_cloud": "lab-admin"}
     record = verify(runs, "-i", str(INVENTORY), **given).record
     assert record["verdict"]["result"] == "pass", record["verdict"]["reason"]
