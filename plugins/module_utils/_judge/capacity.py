@@ -310,7 +310,8 @@ def too_small(
 def are_of_all(
     reasons: Iterable[Reason], hosts: Iterable[HostReasons]
 ) -> bool:
-    return {reason.host for reason in reasons} == {host.host for host in hosts}
+    host_of = attrgetter("host")
+    return set(map(host_of, reasons)) == set(map(host_of, hosts))
 
 
 def nearest(reasons: Sequence[Reason]) -> Reason:
@@ -364,7 +365,7 @@ def placement_reasons(
 
 def without_consequences(reasons: Sequence[Reason]) -> list[Reason]:
     """Return the reasons without the trait that Nova gives to a host because its service is disabled."""
-    codes = {reason.code for reason in reasons}
+    codes = set(map(attrgetter("code"), reasons))
     if not codes & {Shortage.DISABLED, Shortage.DISABLED_ITSELF}:
         return list(reasons)
     return [reason for reason in reasons if reason.subject != STATUS_DISABLED]

@@ -216,6 +216,8 @@ class Weights:
     # Half of the shortest time after which a service that reports counts as down (service_down_time of Nova, 60 s): a
     # clock that is off by more makes reports and tokens look old or not yet valid.
     clock_offset_s: float = 30.0
+    # A service that has not reported for so long before it began may have been away: less than a zone of time.
+    clock_behind_s: float = 900.0
     # A service that ends without an error so soon after a change may have ended by that.
     ended_by_change_s: float = 60.0
     # A queue without a consumer and without a message shows that nobody listens, but nobody may have called.

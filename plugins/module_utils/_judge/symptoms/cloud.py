@@ -28,6 +28,7 @@ from ..._model.symptom import Code, Symptom
 from ..._model.words import BY_ITSELF
 from ..._record.clock import seconds_of
 from ..._record.errors import MALFORMED
+from ..._record.sole import sole
 from .. import unsatisfied
 from ..case import Case
 from . import logs, reach
@@ -291,6 +292,8 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
     times = filter(None, map(time_of, map(last_report_of, heard)))
     ahead_s = since - max(times, default=since)
     if ahead_s < case.weights.clock_offset_s:
+        ahead_s = -behind_by(agent.component, host, since, case)
+    if ahead_s == 0:
         return found
     return replace(
         found,
@@ -299,6 +302,24 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
         since=None,
         offset_s=ahead_s,
     )
+
+
+def behind_by(
+    component: str, host: str | None, reported: float, case: Case
+) -> float:
+    """Return by how much the clock of a running service is behind, which has reported long before it began; else 0.
+
+    It would have reported again by now, if only that it began.
+    """
+    asked = case.record.evidence
+    runtimes = [
+        service.for_s for _host, service in case.units(component, host)
+    ]
+    for_s = sole(set(runtimes))
+    if asked is None or for_s is None or for_s < case.weights.clock_offset_s:
+        return 0.0
+    behind_s = asked.started - for_s - reported
+    return behind_s if behind_s > case.weights.clock_behind_s else 0.0
 
 
 def is_taken_for_down(agent: Agent, since: float | None, case: Case) -> bool:

@@ -423,7 +423,8 @@ def service_not_reporting(symptom: Symptom) -> Forms:
 def service_ahead(symptom: Symptom) -> Forms:
     # As minutes, by which a time zone is recognized
     minutes = (symptom.offset_s or 0) / 60
-    text = f"reports to the cloud with a time that is {minutes:.0f} min ahead"
+    where = "ahead" if minutes > 0 else "behind"
+    text = f"reports to the cloud with a time that is {abs(minutes):.0f} min {where}"
     return f"{text}, so that it counts as dead", text
 
 

@@ -232,6 +232,30 @@ def test_no_clock_is_taken_for_wrong_without_another_report_beside_it(component,
     assert heard_of(component, last_report, others).code is Code.SERVICE_NOT_REPORTING
 
 
+@pytest.mark.parametrize(
+    ("for_s", "code"),
+    [
+        (36.0, Code.SERVICE_AHEAD),
+        # It may not have reported yet.
+        (5.0, Code.SERVICE_NOT_REPORTING),
+        # It has reported since it began, and then no more.
+        (90000.0, Code.SERVICE_NOT_REPORTING),
+        (None, Code.SERVICE_NOT_REPORTING),
+    ],
+)
+def test_a_service_that_reported_hours_before_it_began_has_a_clock_that_is_behind(for_s, code):
+    service = {"component": "nova-conductor", "unit": "nova-conductor.service", "state": "running"}
+    here = as_json.host(
+        "h1", facts={"services": [service if for_s is None else {**service, "for_s": for_s}], "names": ["n1"]}
+    )
+    silent = agent(component="nova-conductor", state="down", last_report="2026-11-21 10:00:00")
+    asked = {"started": "2026-11-21T12:00:36+00:00", "finished": "2026-11-21T12:00:40+00:00"}
+    symptom = cloud.agents(case_of([here], agents=[silent, agent()], evidence=asked))[0]
+    assert (symptom.component, symptom.code) == ("nova-conductor", code)
+    if code is Code.SERVICE_AHEAD:
+        assert "with a time that is 120 min behind" in sentence(symptom)
+
+
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():
     assert told(cloud.agents, HOST, agents=[agent(state="down")])[0].last_report == agent()["last_report"]
 
