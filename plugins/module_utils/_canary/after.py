@@ -9,6 +9,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
+from operator import attrgetter
 
 from .._history import files as history
 from .._model.history import RunDigest
@@ -57,10 +58,9 @@ def conclude(settings: Settings) -> None:
     )
     if text:
         publish(with_stuck(text, runs), settings.metrics)
-    spared = chain.from_iterable(sweep.targets for sweep in current)
-    remove_old_runs(
-        settings, found or [], {target.run_id for target in spared}
-    )
+    spared = chain.from_iterable(map(attrgetter("targets"), current))
+    spared_ids = set(map(attrgetter("run_id"), spared))
+    remove_old_runs(settings, found or [], spared_ids)
     remove_old_sweeps(runs, sweeps, spared=current)
     if found:
         history.write_of(found[-digests.MOST :], runs, settings.templates)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, starmap
+from operator import attrgetter
 
 from .._model.history import (
     SCHEMA,
@@ -30,6 +31,7 @@ from .._runs.figures import TIMED, figures_of, median_of
 from .._runs.records import NO_LABEL, Labels
 
 Runs = Sequence[RunDigest]
+RESULT = attrgetter("result")
 
 # A chart cannot show more periods, whatever the number of runs.
 MOST_PERIODS = 96
@@ -55,7 +57,7 @@ def history_of(digests: Runs, labels: Labels, made: float) -> History:
 def cloud_of(runs: Runs, labels: Labels) -> CloudHistory:
     """Return the history of one cloud. runs: its runs, oldest first."""
     periods = in_periods(runs)
-    results = Counter(run.result for run in runs)
+    results = Counter(map(RESULT, runs))
     return CloudHistory(
         cloud=runs[-1].cloud,
         runs=len(runs),
@@ -87,7 +89,7 @@ def in_periods(runs: Runs) -> list[list[RunDigest]]:
 
 
 def period_of(runs: Runs) -> Period:
-    results = Counter(run.result for run in runs)
+    results = Counter(map(RESULT, runs))
     return Period(
         first=runs[0].started,
         last=runs[-1].started,
@@ -120,7 +122,7 @@ def steps_of(periods: Sequence[Runs], labels: Labels) -> list[StepTrend]:
     """Return how long each step of the flows took, the slowest first."""
     names: set[str] = set()
     for runs in periods:
-        names.update(*(run.steps for run in runs))
+        names.update(*map(attrgetter("steps"), runs))
     trends = []
     for name in sorted(names):
         trend = trend_of([step_seconds(runs, name) for runs in periods])
@@ -182,7 +184,7 @@ def host_runs(host: str, runs: Runs) -> HostRuns:
     return HostRuns(
         host=host,
         runs=len(runs),
-        passed=sum(run.passed for run in runs),
+        passed=sum(map(attrgetter("passed"), runs)),
         boot_s=median_of(boots),
         last=runs[-1].started,
     )

@@ -10,6 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import filterfalse
 from typing import NamedTuple
 
 from .._components.tables import (
@@ -168,11 +169,17 @@ class World:
         if restart:
             return {restart: 1.0}
         nodes = self.nodes_of(symptom.peer, self.host_of_peer(symptom))
+        # What one that did its part has sent back is about what it was asked for.
+        if symptom.how is How.ERROR:
+            nodes = list(filterfalse(self.did_its_part, nodes))
         peers = dict.fromkeys(nodes, self.weights.passed_on)
         connection = self.connection_of(symptom)
         if connection in self.connections:
             peers[connection] = 1.0
         return peers
+
+    def did_its_part(self, node: Node) -> bool:
+        return (node.component, node.host) in self.exonerated
 
     def behind_all(self, component: str, host: str | None) -> Peers:
         """Return the same for all failures of a component; one whose host is unknown may be on each of its hosts."""

@@ -44,6 +44,7 @@ from ..weights import Weights
 from .reach import CATALOG
 
 QUEUE = "rabbitmq"
+PLACE = attrgetter("service", "host")
 # A call over the queue had no answer: from the service behind it, or from the queue.
 TIMED_OUT = "MessagingTimeout"
 # The exception of who asks with the token and the catalog of a request, which has no catalog
@@ -99,7 +100,7 @@ AFTERWARDS = (
 
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
-    logged = telling(case.record.known_errors, case.weights)
+    logged = without_refusals(telling(case.record.known_errors, case.weights))
     informative = without_remote(
         [error for error in logged if is_informative(error, case.weights)]
     )
@@ -140,6 +141,28 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
     if any(word in exception for word in AFTERWARDS):
         return False
     return unusual(error, weights) >= weights.least_unusual
+
+
+def without_refusals(errors: Sequence[LoggedError]) -> list[LoggedError]:
+    """Return errors without requests that an API did not accept by a rule of its own, and lines without words on them.
+
+    Who has sent such a request may be wrong, and reports it.
+    """
+    refusals = list(filter(is_refusal, errors))
+    places = set(map(PLACE, refusals))
+    return [
+        error
+        for error in errors
+        if PLACE(error) not in places
+        or (error.exception and error not in refusals)
+    ]
+
+
+def is_refusal(error: LoggedError) -> bool:
+    component = writer_of(error.service)
+    is_own = module_of(error.exception) == project_of(component)
+    is_refused = is_own and error.how == How.MALFORMED
+    return is_refused and component in APIS.values()
 
 
 def without_remote(errors: Sequence[LoggedError]) -> list[LoggedError]:

@@ -282,7 +282,7 @@ LINKS = {
     ),
     "agent_carries_network": LinkText(
         "it carries the network of the port",
-        "its bridge_mappings or tunnel_types have {found}; the network needs {expected}",
+        "the agent's bridge_mappings or tunnel_types have {found}; the network needs {expected}",
         "does not carry the network {expected}",
     ),
     "agent_patches": LinkText(
@@ -358,7 +358,7 @@ LINKS = {
     ),
     "destination_agent_carries_network": LinkText(
         "the L2 agent of the destination host carries the network",
-        "its bridge_mappings or tunnel_types have {found}; the network of the server needs {expected}",
+        "the agent's bridge_mappings or tunnel_types have {found}; the network of the server needs {expected}",
         "does not carry the network {expected}",
     ),
     "destination_agent_patches": LinkText(
@@ -371,7 +371,7 @@ LINKS = {
     ),
     "dhcp_l2_agent_carries_network": LinkText(
         "the L2 agent beside it carries the network",
-        "its bridge_mappings or tunnel_types have {found}; the network of DHCP needs {expected}",
+        "the agent's bridge_mappings or tunnel_types have {found}; the network of DHCP needs {expected}",
         "does not carry the network {expected}",
     ),
     "dhcp_l2_agent_patches": LinkText(
@@ -421,7 +421,7 @@ LINKS = {
     ),
     "router_l2_agent_carries_network": LinkText(
         "the L2 agent beside it carries the network",
-        "its bridge_mappings or tunnel_types have {found}; the network of the router needs {expected}",
+        "the agent's bridge_mappings or tunnel_types have {found}; the network of the router needs {expected}",
         "does not carry the network {expected}",
     ),
     "router_l2_agent_patches": LinkText(

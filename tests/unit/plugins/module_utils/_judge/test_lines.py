@@ -475,3 +475,15 @@ def test_a_connection_to_the_queue_that_is_made_again_is_no_cause(how, named, lo
     failed = traceback("libvirt.libvirtError: Secret not found: no secret with matching uuid 'x'", "libvirt")
     logs = {"compute1__neutron_l2_agent": lost, "compute1__nova_compute": [*["waiting"] * 3, *failed]}
     assert {component for component, _host in first_suspects(hosts, **logs)} == {named}
+
+
+def test_a_request_that_an_api_does_not_accept_by_a_rule_of_its_own_is_its_senders():
+    refusal = "Detach volume from instance using the Compute API"
+    logs = {
+        "controller1__cinder_api": [
+            "words",
+            *traceback(f"cinder.exception.ConflictNovaUsingAttachment: {refusal}", "x"),
+        ],
+        "compute1__nova_compute": ["waiting", *traceback(*NOVA["Cinder wants a token of a service"])],
+    }
+    assert first_suspects(**logs) == {("nova-compute", "compute1")}

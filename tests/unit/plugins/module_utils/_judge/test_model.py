@@ -20,6 +20,8 @@ from ansible_collections.stackproof.provision.plugins.module_utils._components.t
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import culprit, model, shares, world
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.symptoms import steps
 from ansible_collections.stackproof.provision.plugins.module_utils._judge.weights import WEIGHTS
+from ansible_collections.stackproof.provision.plugins.module_utils._model import codec
+from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Chain, Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Suspect
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import AT_PEER, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
@@ -200,6 +202,22 @@ def test_who_breaks_a_chain_waits_for_who_rejects_it_on_all_its_hosts():
     # One host alone may have been given something wrong, so both ends are named.
     alone = causes(link, owed("ovn-controller"), rejected[0], hosts=hosts)
     assert named_by(alone).between == rejected[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "first"),
+    [(LinkState.HOLDS, ("neutron-server", "ctl")), (LinkState.UNREADABLE, ("neutron-l2-agent", "c1"))],
+)
+def test_what_one_that_did_its_part_has_sent_back_explains_no_break(state, first):
+    links = (
+        Link("agent_alive", state, "neutron-l2-agent", "c1"),
+        Link("agent_carries_network", LinkState.BROKEN, "neutron-server", "ctl"),
+    )
+    chains = [codec.to_json(Chain("ovs_port", "1d", links))]
+    link = seen(Kind.LINK, "neutron-server", "ctl", certain=True)
+    sent_back = failed_at("neutron-server", "neutron-l2-agent", How.ERROR, peer_host="c1", certain=True, host="ctl")
+    found = causes(link, sent_back, owed("neutron-l2-agent"), hosts=CLOUD, chains=chains)
+    assert named(found)[0] == first
 
 
 def test_who_breaks_a_chain_may_have_been_given_what_it_cannot_read():
