@@ -274,12 +274,10 @@ def by_way(symptom: Symptom, case: Case) -> Advice:
 
 
 def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
-    """Return the command that shows a broken link; where another host has read it, the state of its component, too."""
+    """Return the command that shows a broken link, and the state of its component."""
     shown = command(link.command, link.reader)
     if shown and case.is_about_removed(shown.command):
         return with_kept(shown, cause, case)
-    if cause.host in (None, link.reader):
-        return shown
     return followed(shown, state_of(cause, case))
 
 
@@ -306,17 +304,19 @@ def with_changed_file(
     change = recent_change(cause, case.weights)
     if advice is None or change is None or not change.path:
         return advice
-    if is_searched(change.path.rpartition("/")[0], advice):
+    if is_searched(change.path, advice):
         return advice
     return followed(advice, command(content_of(change.path), change.host))
 
 
-def is_searched(folder: str, advice: Advice | None) -> bool:
-    """Return whether an advice searches a folder of settings for the lines that matter."""
+def is_searched(path: str, advice: Advice | None) -> bool:
+    """Return whether an advice shows the lines that matter of a file of settings, or searches its folder for them."""
     if advice is None:
         return False
-    words = str(advice.command).split()
-    return {"grep", folder} <= {*words} or is_searched(folder, advice.then)
+    words = {*str(advice.command).split()}
+    folder = path.rpartition("/")[0]
+    is_shown = path in words or {"grep", folder} <= words
+    return is_shown or is_searched(path, advice.then)
 
 
 def content_of(path: str) -> str:
@@ -367,7 +367,8 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     if is_cut_off(symptom) and cause.shows(symptom):
         return by_way(symptom, case)
     if symptom.is_denied:
-        return by_rejection(symptom, cause, case)
+        shown = by_rejection(symptom, cause, case)
+        return with_changed_file(shown, cause, case)
     if symptom.kind == Kind.REPORT or symptom.code in BY_COMPONENT:
         return by_component(symptom, cause)
     return by_file(symptom, cause, case) or by_place(symptom, case)

@@ -129,6 +129,14 @@ LEADS = (
     ),
     Lead(
         re.compile(
+            r"READ ONLY transaction|read-only option|\((?:1290|1792|1836), "
+        ),
+        "mysql --execute \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ('read_only', 'super_read_only', "
+        "'transaction_read_only', 'tx_read_only', 'innodb_read_only', 'init_connect')\"",
+        at=DATABASE,
+    ),
+    Lead(
+        re.compile(
             "server has gone away|Lost connection to MySQL|max_allowed_packet|Too many connections|wait_timeout"
         ),
         'mysql --execute "SHOW VARIABLES WHERE Variable_name IN '

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 
 from .._model.finding import Cause, Condition, Repair
 from .._model.how import How
@@ -22,6 +23,22 @@ from .evidence import (
 )
 from .symptoms.reach import is_wrong_endpoint
 
+NEUTRON = "neutron-server"
+# Agents that make all that they serve when they start
+REMAKING = (
+    "neutron-dhcp-agent",
+    "neutron-l3-agent",
+    "neutron-l2-agent",
+    "neutron-metadata-agent",
+    "neutron-ovn-metadata-agent",
+    "ovn-controller",
+)
+# Whose part of OVN's databases a program of Neutron makes again
+SYNCHRONIZED = (NEUTRON, "ovn-nb-db")
+SYNCHRONIZE = (
+    "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf "
+    "--config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode repair"
+)
 NOT_UP = (Code.UNIT_NOT_RUNNING, Code.UNIT_CRASH_LOOP)
 UNIT_FILE = re.compile(r"/systemd/system/([\w@.-]+?\.service)")
 
@@ -35,6 +52,7 @@ def repair_of(cause: Cause, case: Case) -> Repair | None:
         by_link(shown[0], case),
         by_settings(cause, case),
         by_start(shown[0], cause, case),
+        by_remaking(cause, case),
     )
     return next(filter(None, repairs), None)
 
@@ -54,6 +72,33 @@ def by_start(symptom: Symptom, cause: Cause, case: Case) -> Repair | None:
     for host, service in units_of(cause, case)[:1]:
         return Repair(Condition.NOT_INTENDED, restart_of(service), host)
     return None
+
+
+def by_remaking(cause: Cause, case: Case) -> Repair | None:
+    """Return what makes again what a broken link lacks, unless that is a setting.
+
+    Agents make all that they serve when they start, and Neutron has a program for what OVN's databases have of it.
+    """
+    broken = filter(attrgetter("link"), by_weight(cause))
+    link = next(map(attrgetter("link"), broken), None)
+    if link is None or str(link.command).startswith("grep "):
+        return None
+    if cause.component in SYNCHRONIZED and link.code.startswith("ovn_"):
+        command_of, units = synchronization_by, case.units(NEUTRON)
+    elif cause.component in REMAKING:
+        command_of, units = restart_of, units_of(cause, case)
+    else:
+        return None
+    for host, service in units[:1]:
+        return Repair(Condition.REMADE, command_of(service), host)
+    return None
+
+
+def synchronization_by(service: Service) -> str:
+    """Return the command that makes Neutron's part of OVN's databases again, where a service of it is."""
+    if service.container:
+        return f"{service.engine} exec {service.container} {SYNCHRONIZE}"
+    return SYNCHRONIZE
 
 
 def by_settings(cause: Cause, case: Case) -> Repair | None:

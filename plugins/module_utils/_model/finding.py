@@ -96,6 +96,7 @@ class Condition(Word):
     FILE_IS_RIGHT = "file_is_right"
     NOT_INTENDED = "not_intended"
     NEEDED = "needed"
+    REMADE = "remade"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ CONDITIONS = {
     Condition.FILE_IS_RIGHT: "after correcting {0}",
     Condition.NOT_INTENDED: "if that is not intended",
     Condition.NEEDED: "if the request is to be satisfied",
+    Condition.REMADE: "to have it made again",
 }
 
 

@@ -227,16 +227,15 @@ def test_what_an_error_names_is_shown_before_a_broken_link():
     broken = seen(Kind.LINK, "ovn-controller", "c1", link=link)
     denied = seen(Kind.FAILED_AT, "ovn-controller", "c1", peer="ovn-sb-db", quote=rules)
     case = case_of([as_json.host("c1")])
+    shown = "on c1: ovn-sbctl show; ovn-appctl -t ovn-controller connection-status; ovs-vsctl get open . external-ids"
     assert in_words(advice.command_for(cause("ovn-controller", "c1", broken, denied), case)) == (
         "ovn-sbctl --no-leader-only list Connection; ovn-sbctl --no-leader-only list RBAC_Role; "
-        "ovn-sbctl --no-leader-only list RBAC_Permission; on c1: ovn-sbctl show"
+        f"ovn-sbctl --no-leader-only list RBAC_Permission; {shown}"
     )
-    assert in_words(advice.command_for(cause("ovn-controller", "c1", broken), case)) == "on c1: ovn-sbctl show"
+    assert in_words(advice.command_for(cause("ovn-controller", "c1", broken), case)) == shown
     # What another component has logged is no better than the link.
     by_other = replace(denied, component="ovn-northd")
-    assert (
-        in_words(advice.command_for(cause("ovn-controller", "c1", broken, by_other), case)) == "on c1: ovn-sbctl show"
-    )
+    assert in_words(advice.command_for(cause("ovn-controller", "c1", broken, by_other), case)) == shown
 
 
 def test_a_changed_file_is_shown_whole_only_where_its_options_are_not_shown_already():

@@ -11,7 +11,7 @@ from typing import Any
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._judge import advice
-from ansible_collections.stackproof.provision.plugins.module_utils._judge.repair import repair_of
+from ansible_collections.stackproof.provision.plugins.module_utils._judge.repair import SYNCHRONIZE, repair_of
 from ansible_collections.stackproof.provision.plugins.module_utils._model.chain import Link, LinkState
 from ansible_collections.stackproof.provision.plugins.module_utils._model.finding import Condition, Repair
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import How
@@ -97,3 +97,22 @@ def test_what_the_run_has_removed_is_not_mended() -> None:
     network = as_json.plain(Resource("network", "1d", "n", created=True))
     case = case_of([host()], stages=[as_json.stage("network", "ok", resources=[network])], created=1)
     assert repair_of(cause("x", "a", broken_link(mend=MEND)), case) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "owner", "command", "mend"),
+    [
+        ("dhcp_reservation", "neutron-dhcp-agent", "cat /x/host", "on a: systemctl restart neutron-dhcp-agent.service"),
+        ("ovn_gateway_translated", "neutron-server", "ovn-nbctl show", f"on a: {SYNCHRONIZE}"),
+        # That is in its settings.
+        ("agent_carries_network", "neutron-l2-agent", "grep -E ^bridge_mappings /etc/x", None),
+        ("libvirt_domain", "libvirt", "virsh list", None),
+    ],
+)
+def test_what_an_agent_or_neutron_makes_again_is_made_again(code, owner, command, mend) -> None:
+    services = [{"component": one, "unit": f"{one}.service", "state": "running"} for one in {owner, "neutron-server"}]
+    link = Link(code, LinkState.BROKEN, owner, "a", command=command)
+    broken = Symptom(Code.LINK_BROKEN, owner, host="a", link=link)
+    case = case_of([as_json.host("a", facts={"names": ["a"], "services": services})])
+    given = advice.command_for(cause(owner, "a", broken), case)
+    assert words.repair(given) == (mend and f"to have it made again, {mend}")
