@@ -309,13 +309,16 @@ def look(
         else None
     )
     described = dataclasses.replace(described, paths=paths or ())
-    claims = None
+    claims, traits, server = None, None, described.server
     if askers.admin:
         claims = ask_or_warn(
-            module,
-            lambda: instance_module.claims(askers.admin, described.server),
+            module, lambda: instance_module.claims(askers.admin, server)
         )
-    return bounded_copy(Instance.of(described, claims or Claims()))
+    if askers.admin and server.traits:
+        traits = ask_or_warn(
+            module, lambda: instance_module.traits_of(askers.admin, server)
+        )
+    return bounded_copy(Instance.of(described, claims or Claims(), traits))
 
 
 def look_at_paths(

@@ -323,7 +323,7 @@ def test_a_volume_for_several_servers_that_is_not_shareable(there, tmp_path):
 def test_a_host_without_the_traits_of_the_flavor(word, has, there, tmp_path):
     record = json.loads(json.dumps(there.record))
     record["instance"]["server"]["traits"] = {GOLD: word}
-    record["instance"]["provider_traits"] = has
+    record["instance"].update(provider_traits=has, allocations=1)
     (tmp_path / "run.json").write_text(json.dumps(record))
     wrong = checks(tmp_path, tmp_path)
     assert set(wrong) == {TRAITS}

@@ -34,6 +34,9 @@ from . import hosts, images, snapshots, volumes
 from .networking import first_named
 from .stage import Named, Stage
 
+# The kind of the image that Nova makes of a server to shelve it
+SHELVED = "server_shelved"
+
 # Since this version Nova chooses the host of a live migration and whether disks are copied.
 LIVE_SINCE = "2.30"
 # Since this version Nova finds out by itself whether the disk is on shared storage.
@@ -261,14 +264,21 @@ def suspend(server: Traveller) -> None:
 
 def shelve(server: Traveller) -> None:
     """Shelve the server and take it back. Nova keeps its disk as an image meanwhile, which a failure leaves behind."""
-    image = ("snapshot", f"{server.name}-shelved")
-    notes = server.stage.run.ledger
-    notes.write(ledger.BEGUN, *image)
+    name, stage = f"{server.name}-shelved", server.stage
+    has_image = not server.has_root_volume()
+    if has_image:
+        stage.run.ledger.write(ledger.BEGUN, SHELVED, name)
     # A cloud may keep a shelved server on its host for a while.
     server.act_until("shelve", "SHELVED_OFFLOADED", "SHELVED")
     server.act_until("unshelve", "ACTIVE")
-    # Nova has deleted it.
-    notes.write(ledger.REFUSED, *image)
+    # Nova deletes it, and says nothing if it cannot.
+    if has_image and not is_there(stage, name):
+        stage.run.ledger.write(ledger.REFUSED, SHELVED, name)
+
+
+def is_there(stage: Stage[JourneyDetails], name: str) -> bool:
+    images_named = stage.cloud.image.images(name=name)
+    return first_named(name, images_named) is not None
 
 
 def snapshot(server: Traveller) -> None:

@@ -131,7 +131,7 @@ def translated(cloud: Cloud) -> Found:
         address for address in port.floating_ips if address not in known
     ]
     elsewhere = [
-        f"{one.address} to {one.fixed}"
+        f"{one.address} (its rule leads to {one.fixed})"
         for one in translations
         if one.address in missing
     ]

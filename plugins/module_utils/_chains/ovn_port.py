@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
+from itertools import chain, filterfalse
+from operator import attrgetter
 
 from .._model.chain import LinkState
 from .._model.facts import DhcpOptions, SwitchInterface
@@ -177,9 +178,8 @@ def all_mapped(
         return HOLDS
     physical, mapped = missing[0], listed(mappings)
     # A name that no host knows was written wrongly where all of them read it.
-    known = list(
-        chain.from_iterable(chassis.mappings for chassis in cloud.chassis)
-    )
+    mappings_of = attrgetter("mappings")
+    known = list(chain.from_iterable(map(mappings_of, cloud.chassis)))
     if known and physical not in known:
         owner, host = giver_of(cloud, physical)
         return broken(physical, mapped, owner=owner, host=host)
@@ -439,21 +439,24 @@ def tunnels(cloud: Cloud) -> Found:
     applies_if(not cloud.is_on_physical_network)
     switch = given(cloud.switch(cloud.host))
     own = own_chassis(cloud, given(cloud.host))
-    led = [interface for interface in switch.interfaces if interface.remote]
-    applies_if(led)  # else no network of this cloud needs tunnels
-    remotes = {one.remote for one in led if not one.error}
+    made = [interface for interface in switch.interfaces if interface.remote]
+    applies_if(made)  # else no network of this cloud needs tunnels
+    errors = sorted(filter(None, map(attrgetter("error"), made)))
+    working = filterfalse(attrgetter("error"), made)
+    remotes = set(map(attrgetter("remote"), working))
     missing = [
         gateway.host
         for gateway in cloud.gateways
         if gateway is not own
         and remotes.isdisjoint(addresses_of_tunnels(gateway))
     ]
-    errors = sorted({one.error for one in led if one.error})
-    return holds_if(not missing, ", ".join([*sorted(missing), *errors]))
+    led_nowhere = ", ".join(sorted(missing))
+    why = f" ({errors[0]})" if errors else ""
+    return holds_if(not missing, f"{led_nowhere}{why}")
 
 
 def addresses_of_tunnels(chassis: Chassis) -> set[str]:
-    return {one.address for one in chassis.encapsulations}
+    return set(map(attrgetter("address"), chassis.encapsulations))
 
 
 NBCTL = "ovn-nbctl --no-leader-only"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from itertools import chain
 
 from .._model.record import Agent
 from .._model.words import StageName
@@ -45,7 +46,7 @@ HostOf = Callable[[Cloud], "str | None"]
 def carries_network(cloud: Cloud, host: str | None) -> Found:
     """Return whether the agent of a host reaches what carries the port's network.
 
-    What no agent reaches is a name or a kind that Neutron alone has.
+    What none of several agents reaches, though each reaches something, is a name or a kind that Neutron alone has.
     """
     agent = given(agent_on(cloud, AGENT, host))
     network = given(cloud.network)
@@ -57,9 +58,16 @@ def carries_network(cloud: Cloud, host: str | None) -> Found:
     if needed in carries(agent):
         return HOLDS
     found = broken(listed(carries(agent)), needed)
-    if any(needed in carries(other) for other in agents_of(cloud, AGENT)):
+    reached = list(map(carries, agents_of(cloud, AGENT)))
+    is_known = needed in chain.from_iterable(reached)
+    if is_known or len(reached) == 1 or not all(reached):
         return found
-    return replace(found, owner=SERVER, host=host_with(cloud, SERVER))
+    return replace(
+        found,
+        owner=SERVER,
+        host=host_with(cloud, SERVER),
+        command=f"openstack network show {network.id}",
+    )
 
 
 def physical_networks_of(agent: Agent) -> Collection[str]:
@@ -76,6 +84,7 @@ def agent_named(cloud: Cloud) -> Found:
     Neutron looks for an agent by that name.
     """
     port = given(cloud.port)
+    applies_if(port.host)
     agent = given(agent_on(cloud, AGENT, cloud.host))
     is_known = port.kind not in UNBOUND or agent.host == port.host
     return holds_if(is_known, agent.host, port.host)

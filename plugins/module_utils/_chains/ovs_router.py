@@ -132,7 +132,7 @@ def translated(cloud: Cloud) -> Found:
     both_ways = inbound & outbound & set(right)
     return holds_if(
         set(wanted) <= set(map(attrgetter("address"), both_ways)),
-        in_words(inbound),
+        f"in: {in_words(inbound)}; out: {in_words(outbound)}",
         ", ".join(wanted),
     )
 

@@ -54,7 +54,6 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("metadata",),
                 starts=("haproxy",),
-                daemons=("haproxy",),
             ),
             Component(
                 "neutron-ovn-metadata-agent",
@@ -87,7 +86,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("metadata",),
                 starts=("dnsmasq",),
-                daemons=("dnsmasq",),
+                daemons=("dnsmasq", "haproxy", "radvd"),
                 topics=("dhcp_agent",),
             ),
             Component(
@@ -113,7 +112,7 @@ PROJECTS = (
                 network_back_end="agents",
                 stages=("network", "metadata"),
                 topics=("l3_agent",),
-                daemons=("radvd", "keepalived"),
+                daemons=("haproxy", "radvd", "keepalived"),
             ),
         ),
     ),

@@ -279,6 +279,7 @@ KINDS = in_order(
         "floating_ip": FLOATING_IP,
         "volume": VOLUME._replace(after=SERVERS),
         "snapshot": IMAGE._replace(after=SERVERS),
+        "server_shelved": IMAGE._replace(after=SERVERS),
         # The disks of servers and volumes may be clones of it, which Ceph keeps it for.
         "image": IMAGE._replace(after=(*SERVERS, "volume")),
         "port": PORT,

@@ -202,20 +202,15 @@ def parts_of(symptom: Symptom, how: How | None, world: World) -> Parts:
     """Return how much of a failure at a peer the peer explains, and how much who asked it."""
     if how in REJECTIONS:
         return world.rejected_by(symptom)
-    if is_of_several(symptom, how, world):
+    if how is How.MALFORMED and symptom.peer in world.puzzled:
         return world.weights.rejected_all
+    if how is How.UNRESOLVED and symptom.peer in world.unresolved:
+        return world.weights.unnamed
     if world.is_contradicted(symptom):
         return world.weights.contradicted
     if world.is_renewed(symptom):
         return world.weights.renewed
     return world.weights.parts[how]
-
-
-def is_of_several(symptom: Symptom, how: How | None, world: World) -> bool:
-    """Return whether services of several projects ask wrongly, or find no name, which is not the fault of each."""
-    if how is How.MALFORMED:
-        return symptom.peer in world.puzzled
-    return how is How.UNRESOLVED and symptom.peer in world.failing
 
 
 def share_restart(symptom: Symptom, _world: World, given: Shares) -> None:

@@ -101,6 +101,8 @@ REJECTED_ALONE, REJECTED_ALL = Parts(0.3, 0.9), Parts(0.9, 0.2)
 # Of a connection that failed to a peer which takes another from the same host: the service may ask through another
 # one, or the peer was away for a moment. Chosen by hand.
 CONTRADICTED = Parts(0.3, 0.7)
+# Of a name that several projects do not find: neither they nor who has it may be wrong. Chosen by hand.
+UNNAMED = Parts(0.2, 0.2)
 # Of a connection that was lost, and that its client makes again: chosen by hand
 RENEWED = Parts(0.2, 0.2)
 # Of a peer that one host alone does not reach, and of one that no host reaches: chosen by hand
@@ -128,6 +130,7 @@ class Weights:
     rejected_all: Parts = REJECTED_ALL
     contradicted: Parts = CONTRADICTED
     renewed: Parts = RENEWED
+    unnamed: Parts = UNNAMED
 
     # What a symptom counts
     # Without an id of the run it may be of anybody.
@@ -216,8 +219,10 @@ class Weights:
     # Half of the shortest time after which a service that reports counts as down (service_down_time of Nova, 60 s): a
     # clock that is off by more makes reports and tokens look old or not yet valid.
     clock_offset_s: float = 30.0
-    # A service that has not reported for so long before it began may have been away: less than a zone of time.
-    clock_behind_s: float = 900.0
+    # Zones of time differ by as much, and by multiples of it.
+    zone_s: float = 900.0
+    # So long after its last report a service may be asked about.
+    reported_s: float = 60.0
     # A service that ends without an error so soon after a change may have ended by that.
     ended_by_change_s: float = 60.0
     # A queue without a consumer and without a message shows that nobody listens, but nobody may have called.

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
+from .._collect.logs.error_text import LOCKED as LOCKED_WORDS
 from .._components.tables import (
     answering_calls_of,
     depends_on,
@@ -39,9 +40,7 @@ FORBIDDEN = re.compile(
     r"|(?:HTTP|Got) 403|'code': 403|disallowed by policy|Policy doesn't allow"
 )
 # What the keeper of an account says who does not let it in any more: no password is wrong
-LOCKED = re.compile(
-    r"account is (?:locked|disabled)|password (?:is|has) expired|\((?:1820|1862), "
-)
+LOCKED = re.compile(LOCKED_WORDS, re.IGNORECASE)
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
 # How a connection fails that was not made
@@ -51,7 +50,6 @@ REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
 UNANSWERED = (
     How.REFUSED,
-    How.UNRESOLVED,
     How.UNREACHABLE,
     How.SILENT,
     *ENDED,
@@ -106,6 +104,7 @@ class World:
         self.failing = failing_several(symptoms, UNANSWERED) | self.rejecting
         # Not all of them ask wrongly.
         self.puzzled = failing_several(symptoms, (How.MALFORMED,))
+        self.unresolved = failing_several(symptoms, (How.UNRESOLVED,))
         self.broken_off = {
             symptom.component
             for symptom in of_kind(Kind.ANSWER, symptoms)

@@ -182,14 +182,10 @@ class BootImage:
 
 @dataclass(frozen=True)
 class Claims:
-    """The resource providers that hold something for the server: their number, and while it has no host their names.
-
-    provider_traits: the traits that they have, if the flavor asks for any.
-    """
+    """The resource providers that hold something for the server: their number, and while it has no host their names."""
 
     allocations: Optional[int] = None
     claimed_on: tuple[str, ...] = ()
-    provider_traits: Optional[tuple[str, ...]] = None
 
 
 @dataclass(frozen=True)

@@ -208,8 +208,13 @@ class Instance(DescribedInstance):
     provider_traits: Optional[tuple[Text, ...]] = omitted()
 
     @classmethod
-    def of(cls, described: DescribedInstance, claims: Claims) -> Instance:
-        return cls(**vars(described), **vars(claims))
+    def of(
+        cls,
+        described: DescribedInstance,
+        claims: Claims,
+        traits: Optional[tuple[Text, ...]],
+    ) -> Instance:
+        return cls(**vars(described), **vars(claims), provider_traits=traits)
 
 
 @dataclass(frozen=True)

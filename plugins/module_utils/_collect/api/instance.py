@@ -153,12 +153,14 @@ def claims(admin: Any, server: Server) -> Claims:
         if server.host
         else [name_of(admin, provider) for provider in providers]
     )
-    traits = traits_of(admin, providers) if server.traits else None
-    return Claims(len(providers), tuple(names), traits)
+    return Claims(len(providers), tuple(names))
 
 
-def traits_of(admin: Any, providers: Iterable[str]) -> tuple[str, ...]:
-    """Return the traits that any of some resource providers has."""
+def traits_of(admin: Any, server: Server) -> tuple[str, ...]:
+    """Return the traits that any of the resource providers has which hold something for a server."""
+    providers = answer_of(admin.placement.get(f"/allocations/{server.id}"))[
+        "allocations"
+    ]
     found: set[str] = set()
     for provider in providers:
         answer = admin.placement.get(

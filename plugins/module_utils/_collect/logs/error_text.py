@@ -25,10 +25,16 @@ Name = TypeVar("Name", bound=str)
 
 def status(codes: str) -> str:
     """Return a pattern of a status of HTTP, which is no duration and no number of a process."""
-    before = r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error|Got)\W{0,9}"
-    return rf"{before}{codes}\b|\b{codes} (?-i:[A-Z][a-z]{{2}})"
+    before = (
+        r"\b(?:HTTP(?:/\d\.\d)?|status|code|response|returned|error)\W{0,9}"
+    )
+    return (
+        rf"{before}{codes}\b|\bGot {codes}: |\b{codes} (?-i:[A-Z][a-z]{{2}})"
+    )
 
 
+# What the keeper of an account says who does not let it in any more
+LOCKED = r"account is (?:locked|disabled)|password (?:is|has) expired|\((?:1820|1862), "
 # How something failed; the first that matches counts, so the more specific ones come first.
 HOW = {
     How.FULL: [
@@ -45,7 +51,7 @@ HOW = {
         "requires authentication", "login was refused", "invalid credentials", "PermissionError", status("40[13]"),
         "rejected", "sudo: a (?:password|terminal) is required", "in the sudoers file",
         "credentials do not work", "no authentication information found", "check login credentials",
-        r"account is (?:locked|disabled)|password (?:is|has) expired|\((?:1820|1862), ",
+        LOCKED,
     ],
     How.UNTRUSTED: [
         "unable to get (?:local )?issuer certificate", "self[- ]signed certificate", r"unknown ca\b",
@@ -54,20 +60,22 @@ HOW = {
         r"\bmismatch, certificate is not valid",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
-    How.UNRESOLVED: ["name or service not known", "name resolution", "nodename nor servname"],
+    How.UNRESOLVED: ["name or service not known", "name resolution", "nodename nor servname",
+        "no address associated with hostname", "lookup timed out", "unknown mysql server host",
+    ],
     How.UNREACHABLE: [
         "no route to host", "network is unreachable", "EHOSTUNREACH", "ENETUNREACH", "can't contact",
         "unable to establish connection(?!.*(?:aborted|reset|closed|timed out))",
     ],
     How.SILENT: [
         # An option has this in its name.
-        "timed[ -]?out", r"(?<![_\w])time ?out", "deadline", "did not respond", "no (?:reply|answer|response)",
-        "ETIMEDOUT", status("504"), "not responding", "dead agent", "too many heartbeats missed",
+        "timed[ -]?out", r"(?<!_)time ?out", "deadline", "did not respond", "no (?:reply|answer|response)",
+        "ETIMEDOUT", status("504"), "not responding", "dead agent",
         "is down or inaccessible",
     ],
     How.BROKEN_OFF: [
         "connection (?:was )?(?:reset|aborted|closed|lost)", "broken pipe", "server has gone away", "lost connection",
-        "unexpectedly closed connection",
+        "unexpectedly closed connection", "too many heartbeats missed",
         "ECONNRESET", r"\bEPIPE\b", "end of file", "unexpected EOF", "remote end closed",
         # How RabbitMQ ends a connection, and how its client calls one that it makes again
         "CONNECTION_FORCED", "RecoverableConnectionError",
@@ -135,8 +143,8 @@ ON_OWN_HOST = re.compile(
     r"|failed to execute qemu-img"
     r"|\blink_stat\b|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"
     r"|UNPROTECTED PRIVATE KEY|Could not resolve hostname|Unable to resolve address"
-    # What TCP does not find is no file: it is one of certificates.
-    r"|\[Errno 2\] No such file or directory(?!: )"
+    # What TCP does not find is no file: it is one of certificates. A server on this host has a socket, which is one.
+    r"|^(?!.*'localhost').*\[Errno 2\] No such file or directory(?!: )"
     r"|permission denied on key|\[Errno (?:1|11|12|24|98|99)\]|\bQueuePool limit of size|\bProxyError\b"
 )
 # A command that has ended with an error

@@ -31,7 +31,10 @@ BEHIND = ("--after-context=4",)
 PRINTED = re.compile(
     r"(?P<number>\d+)(?:(?P<matches>:)|-)(?P<text>.*)", re.DOTALL
 )
-DATED = re.compile(r".{0,60}\d\d:\d\d:\d\d")
+# Begins as the lines of services and of syslog do, or those of web servers
+DATED = re.compile(
+    r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|[A-Z][a-z]{2} [ \d]\d \d\d:|\S+ \S+ \S+ \[\d\d/|\[pid: "
+)
 # Any time at all
 ANY_TIME = [""]
 # GNU grep warns of a backslash before a character that needs none.
@@ -131,11 +134,17 @@ def output_of(
 def collect(matches: dict[str, dict[int, str]], output: str) -> None:
     """Add the lines that grep prints to matches: path to the number and the text of each line.
 
-    Of those behind one that matches only lines of the same message count, which have no time of their own.
+    Of those behind one that matches only lines of the same message count, up to the next line with a time.
     """
+    is_open = False
     for line in output.split("\n"):
         path, _zero, rest = line.partition("\0")
         found = PRINTED.match(rest)
-        if found and (found["matches"] or not DATED.match(found["text"])):
+        if found is None:
+            continue
+        is_open = bool(found["matches"]) or (
+            is_open and not DATED.match(found["text"])
+        )
+        if is_open:
             own = matches.setdefault(path, {})
             own.setdefault(int(found["number"]), found["text"])

@@ -36,6 +36,8 @@ SLACK = 1
 LONGEST_FAILURE = 4000
 # Characters of a line without a time that are searched for phrases
 LONGEST_TIMELESS = 4096
+# A statement that failed, with its values
+ECHOED = re.compile(r"\[(?:SQL|parameters): ")
 # Belongs to the word before it
 WORD = re.compile(r"[0-9A-Za-z]")
 # A line of a server about a request that it has answered
@@ -182,6 +184,7 @@ class Scan:
 
     def take(self, service: str, entries: Entries, zone: float) -> None:
         """Take the events of some lines, or of entries of the journal, which may have a whole traceback each."""
+        self.open_error = None
         for at, entry in entries:
             for line in entry.split("\n"):
                 parsed = self.parse(line, at, zone)
@@ -345,9 +348,14 @@ class Scan:
         )
 
     def add_words(self, service: str, line: str) -> None:
-        """Add a line without a time to the error whose message it continues, if only it says how that failed."""
+        """Add a line without a time to the error whose message it continues, if only it says how that failed.
+
+        A line with an id of the run was looked for by itself, and may stand anywhere.
+        """
         place = self.open_error
         if place is None or self.events[place].fields.get("how"):
+            return
+        if ECHOED.match(line) or self.keys_in(line):
             return
         message = error_text.without_frames(line)
         failure = error_text.failure_in(message, writer_of(service))

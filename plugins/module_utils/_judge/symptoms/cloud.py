@@ -22,6 +22,7 @@ from ..._components.tables import (
 from ..._model.host import Reach
 from ..._model.how import How
 from ..._model.record import Agent, LoggedError
+from ..._model.service import RUNNING
 from ..._model.shortage import Answer, Explanation, Shortage
 from ..._model.stage import Call, Stage
 from ..._model.symptom import Code, Symptom
@@ -307,19 +308,21 @@ def not_reporting(agent: Agent, host: str, case: Case) -> Symptom:
 def behind_by(
     component: str, host: str | None, reported: float, case: Case
 ) -> float:
-    """Return by how much the clock of a running service is behind, which has reported long before it began; else 0.
+    """Return by how much the clock of a running service is behind, which reported before it began; else 0.
 
-    It would have reported again by now, if only that it began.
+    It would have reported again by now. Clocks that differ so much are those of other zones of time.
     """
     asked = case.record.evidence
-    runtimes = [
-        service.for_s for _host, service in case.units(component, host)
-    ]
-    for_s = sole(set(runtimes))
-    if asked is None or for_s is None or for_s < case.weights.clock_offset_s:
+    services = [service for _host, service in case.units(component, host)]
+    service = sole(set(services))
+    if asked is None or service is None or service.state != RUNNING:
         return 0.0
-    behind_s = asked.started - for_s - reported
-    return behind_s if behind_s > case.weights.clock_behind_s else 0.0
+    for_s, weights = service.for_s or 0.0, case.weights
+    behind_s = asked.started - reported
+    odd_s = behind_s % weights.zone_s
+    is_of_zone = odd_s < weights.reported_s and behind_s > weights.zone_s
+    has_reported = for_s > weights.clock_offset_s and behind_s > for_s
+    return behind_s if is_of_zone and has_reported else 0.0
 
 
 def is_taken_for_down(agent: Agent, since: float | None, case: Case) -> bool:

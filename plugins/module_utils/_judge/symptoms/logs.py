@@ -100,7 +100,9 @@ AFTERWARDS = (
 
 def errors(case: Case) -> list[Symptom]:
     """Return the errors in the logs: of this run, or of anybody while it ran."""
-    logged = without_refusals(telling(case.record.known_errors, case.weights))
+    logged = without_refusals(
+        telling(case.record.known_errors, case.weights), case.weights
+    )
     informative = without_remote(
         [error for error in logged if is_informative(error, case.weights)]
     )
@@ -143,19 +145,28 @@ def is_informative(error: LoggedError, weights: Weights) -> bool:
     return unusual(error, weights) >= weights.least_unusual
 
 
-def without_refusals(errors: Sequence[LoggedError]) -> list[LoggedError]:
+def without_refusals(
+    errors: Sequence[LoggedError], weights: Weights
+) -> list[LoggedError]:
     """Return errors without requests that an API did not accept by a rule of its own, and lines without words on them.
 
     Who has sent such a request may be wrong, and reports it.
     """
     refusals = list(filter(is_refusal, errors))
-    places = set(map(PLACE, refusals))
-    return [
-        error
-        for error in errors
-        if PLACE(error) not in places
-        or (error.exception and error not in refusals)
-    ]
+
+    def is_about_one(error: LoggedError) -> bool:
+        return any(is_beside(error, other, weights) for other in refusals)
+
+    told = [error for error in errors if error not in refusals]
+    return [one for one in told if one.says_what or not is_about_one(one)]
+
+
+def is_beside(
+    error: LoggedError, other: LoggedError, weights: Weights
+) -> bool:
+    """Return whether two errors were logged by one service at one time."""
+    is_near = abs(error.at - other.at) <= weights.reraised_s
+    return is_near and PLACE(error) == PLACE(other)
 
 
 def is_refusal(error: LoggedError) -> bool:
@@ -402,7 +413,9 @@ def is_of_own_side(error: LoggedError) -> bool:
     """Return whether an error is about a service's own settings or code, whatever library has met it."""
     if OF_SETTINGS.fullmatch(error.exception_class):
         return True
-    return error.how is None and error.exception in OF_CODE
+    is_of_code = error.how is None and error.exception in OF_CODE
+    # A service that was called may have sent it back.
+    return is_of_code and not error.peer
 
 
 def without(component: str, peers: Iterable[str]) -> list[str]:

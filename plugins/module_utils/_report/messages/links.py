@@ -257,7 +257,7 @@ LINKS = {
     ),
     "ovn_gateway_translated": LinkText(
         "OVN translates the floating IP",
-        "OVN has no rule for the floating IP {found}",
+        "OVN has no right rule for the floating IP {found}",
     ),
     **dict.fromkeys(
         ("router_unobstructed", "dhcp_unobstructed"),
@@ -447,7 +447,7 @@ LINKS = {
     ),
     "router_translated": LinkText(
         "the router translates the floating IP",
-        "the router has no rule for the floating IP {expected}",
+        "does not translate the floating IP {expected} to the port and back ({found})",
     ),
     "metadata_port": LinkText(
         "Neutron has a port for metadata on the network",

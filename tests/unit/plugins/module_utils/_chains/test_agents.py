@@ -141,6 +141,32 @@ def test_a_physical_network_that_no_agent_knows_is_a_name_of_neutrons_own() -> N
     assert link.expected == "pubilc"
 
 
+def unmapped_everywhere(record: Json) -> None:
+    for one in record["agents"]:
+        if one["component"] == L2:
+            one["physical"] = {}
+
+
+def of_one_agent(record: Json) -> None:
+    record["agents"] = [one for one in record["agents"] if one["component"] != L2 or one["host"] == HERE]
+    agent(record, L2, HERE)["physical"] = {"pubilc": "br-ex"}
+
+
+@pytest.mark.parametrize("change", [unmapped_everywhere, of_one_agent])
+def test_agents_without_a_mapping_and_a_single_agent_lack_it_themselves(change: Callable[[Json], None]) -> None:
+    link = chains_of(change)["ovs_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.host) == ("agent_carries_network", L2, HERE)
+
+
+def test_a_port_that_no_host_has_taken_says_nothing_of_names() -> None:
+    def given_up(record: Json) -> None:
+        record["instance"]["ports"][0].update(kind="unbound", host=None)
+
+    states = {link.code: link.state for link in chains_of(given_up)["ovs_port"].links}
+    assert states["agent_named"] is LinkState.NOT_APPLICABLE
+
+
 def test_a_stopped_agent_is_not_alive_although_neutron_still_takes_it_for_alive() -> None:
     assert agent(STOPPED, DHCP, "network1")["state"] == "up"
     link = chains_of()["dhcp"].broken

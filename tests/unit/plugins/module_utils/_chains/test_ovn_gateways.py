@@ -69,7 +69,7 @@ def test_a_floating_ip_leads_to_an_address_of_the_port(own: bool, wanted: LinkSt
         router["floating_ips"] = [translation]
     link = links_of(record)["ovn_gateway_translated"]
     assert link.state is wanted
-    assert link.found == (None if own else "172.29.0.9 to 192.0.2.9")
+    assert link.found == (None if own else "172.29.0.9 (its rule leads to 192.0.2.9)")
 
 
 @pytest.mark.parametrize(

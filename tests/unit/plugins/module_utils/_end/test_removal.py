@@ -109,13 +109,24 @@ def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, ha
 def test_every_kind_that_a_stage_makes_can_be_removed():
     interfaces = {"router_interface", "second_router_interface"}
     over_ipv6 = {f"{kind}_ipv6" for kind in interfaces}
-    assert set(removal.KINDS) == {*PLURALS, *interfaces, *over_ipv6}
+    assert set(removal.KINDS) == {*PLURALS, *interfaces, *over_ipv6, "server_shelved"}
 
 
 @pytest.mark.parametrize("kind", removal.KINDS)
 def test_a_record_may_have_each_kind(kind):
     schema = json.loads((ROOT / "roles/report/files/run.schema.json").read_text())
     jsonschema.validate(kind, schema["$defs"]["resource"]["properties"]["kind"])
+
+
+def test_the_image_of_a_server_that_could_not_be_shelved_is_looked_for_by_its_name(cloud, run, remove):
+    """Nova makes it, and gives nobody its id."""
+    name = f"{MARK}-server-shelved"
+    run.ledger.write(ledger.BEGUN, "server_shelved", name)
+    cloud.put("images", name=name)
+    cloud.put("images", name="another-server-shelved")
+    assert remove() == []
+    left = {image["name"] for image in cloud.things["/image/v2/images"].values()}
+    assert left & {name, "another-server-shelved"} == {"another-server-shelved"}
 
 
 def test_what_stands_in_the_way_goes_first(cloud, had, remove):

@@ -477,6 +477,30 @@ def test_a_connection_to_the_queue_that_is_made_again_is_no_cause(how, named, lo
     assert {component for component, _host in first_suspects(hosts, **logs)} == {named}
 
 
+def test_what_a_called_service_has_sent_back_is_not_the_code_of_who_called():
+    raised = "TypeError: f() missing 1 required positional argument: 'x'"
+    found = first_suspects(
+        controller1__nova_conductor=traceback(raised, "nova/conductor/manager"),
+        compute1__nova_compute=["waiting", *traceback(raised, "oslo_messaging/rpc/client")],
+    )
+    assert found == {("nova-conductor", "controller1")}
+
+
+def test_a_refusal_hides_nothing_else_that_an_api_meets():
+    refusal = traceback("cinder.exception.ConflictNovaUsingAttachment: Detach volume using the Compute API", "x")
+    lines = [*refusal, "Unable to reach the database at 10.0.0.10: Connection refused"]
+    assert ("database", "controller1") in first_suspects(controller1__cinder_api=lines)
+
+
+def test_a_database_on_this_host_without_its_socket_is_the_databases():
+    exception = (
+        "oslo_db.exception.DBConnectionError: (pymysql.err.OperationalError) (2003, \"Can't connect to MySQL server on "
+        "'localhost' ([Errno 2] No such file or directory)\")"
+    )
+    found = first_suspects(controller1__nova_conductor=traceback(exception, "nova/db/main/api", "pymysql/connections"))
+    assert found == {("database", "controller1")}
+
+
 def test_a_request_that_an_api_does_not_accept_by_a_rule_of_its_own_is_its_senders():
     refusal = "Detach volume from instance using the Compute API"
     logs = {

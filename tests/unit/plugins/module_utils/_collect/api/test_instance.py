@@ -74,7 +74,7 @@ def test_an_administrator_is_asked_for_all_but_the_image(put_instance, connect):
 
 
 def server_on(host, put_instance):
-    return SimpleNamespace(id=put_instance("admin"), host=host, traits=None)
+    return SimpleNamespace(id=put_instance("admin"), host=host)
 
 
 def test_what_placement_holds_for_an_instance_that_has_a_host_is_counted(put_instance, connect):
@@ -95,7 +95,7 @@ def test_the_traits_of_the_host_are_asked_for_where_the_flavor_asks_for_any(put_
     }}  # fmt: skip
     server = instance_module.look(connect(), put_instance("admin", flavor=flavor), connect()).server
     assert server.traits == {"CUSTOM_GOLD": "required", "CUSTOM_OLD": "forbidden"}
-    assert instance_module.claims(connect(), server) == Claims(1, (), ("COMPUTE_NODE", "CUSTOM_GOLD"))
+    assert instance_module.traits_of(connect(), server) == ("COMPUTE_NODE", "CUSTOM_GOLD")
 
 
 def test_an_instance_that_boots_from_a_volume_has_no_image(put_instance, connect):

@@ -787,6 +787,8 @@ REFUSED_BY = 'Got 403: {"errors": [{"status": 403, "title": "Forbidden"}]}.'
         (["Command: rbd ls", "Exit code: 1", "Stdout: ''", "Stderr: 'Permission denied'"], "denied"),
         # That is of another line.
         ([line(11, "waiting"), REFUSED_BY], None),
+        ([f"[SQL: SELECT 1 WHERE x = '{REFUSED_BY}']"], None),
+        ([f"{SERVER} {REFUSED_BY}"], None),
         (["words that say nothing"], None),
         ([], None),
     ],

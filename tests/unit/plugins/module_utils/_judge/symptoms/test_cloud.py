@@ -249,11 +249,24 @@ def test_a_service_that_reported_hours_before_it_began_has_a_clock_that_is_behin
         "h1", facts={"services": [service if for_s is None else {**service, "for_s": for_s}], "names": ["n1"]}
     )
     silent = agent(component="nova-conductor", state="down", last_report="2026-11-21 10:00:00")
-    asked = {"started": "2026-11-21T12:00:36+00:00", "finished": "2026-11-21T12:00:40+00:00"}
+    asked = {"started": "2026-11-21T12:00:10+00:00", "finished": "2026-11-21T12:00:14+00:00"}
     symptom = cloud.agents(case_of([here], agents=[silent, agent()], evidence=asked))[0]
     assert (symptom.component, symptom.code) == ("nova-conductor", code)
     if code is Code.SERVICE_AHEAD:
         assert "with a time that is 120 min behind" in sentence(symptom)
+
+
+@pytest.mark.parametrize(
+    ("state", "last_report"), [("failed", "2026-11-21 10:00:00"), ("running", "2026-11-21 10:07:00")]
+)
+def test_a_service_that_was_away_has_no_clock_that_is_behind(state, last_report):
+    """It does not run, or has not been away for a multiple of what zones of time differ by."""
+    service = {"component": "nova-conductor", "unit": "nova-conductor.service", "state": state, "for_s": 45.0}
+    here = as_json.host("h1", facts={"services": [service], "names": ["n1"]})
+    silent = agent(component="nova-conductor", state="down", last_report=last_report)
+    asked = {"started": "2026-11-21T12:00:10+00:00", "finished": "2026-11-21T12:00:14+00:00"}
+    symptom = cloud.agents(case_of([here], agents=[silent, agent()], evidence=asked))[0]
+    assert symptom.code is Code.SERVICE_NOT_REPORTING
 
 
 def test_a_service_is_said_to_be_silent_since_it_was_heard_last():
