@@ -43,7 +43,8 @@ HOW = {
         "pool limit", "too many (?:open files|connections)", "cannot allocate memory", "out of memory",
         "max_user_connections", "maximum allowed limit", "quota exceeded", r"\bE(?:NOSPC|MFILE|NFILE|NOMEM|DQUOT)\b",
     ],
-    How.READ_ONLY: ["read[- ]only", r"\bEROFS\b"],
+    # An option of QEMU has this name as well.
+    How.READ_ONLY: [r"read[- ]only(?!\W{1,4}(?:false|off)\b)", r"\bEROFS\b"],
     How.DENIED: [
         "(?:permission|access|command) denied", "permission error", "not permitted", r"\b(?:EACCES|EPERM)\b",
         r"ACCESS_REFUSED|NOT_ALLOWED - (?:access|vhost \S+ not found)", r"\((?:1130|3159), ",
@@ -138,7 +139,7 @@ BAD_VALUES = compiled(
 ON_OWN_HOST = re.compile(
     r"\bsudo: |\bprivsep|\brootwrap|\bEACCES\b|\[Errno 13\] Permission denied: u?['\"]?/|unable to find a keyring on /"
     r"|error calling conf_read_file|RADOS object not found \(error (?:connecting|opening)"
-    r"|error opening (?:default )?pool \S+: \(2\)|Unknown CPU model|Failed to bind socket: Cannot assign"
+    r"|error opening (?:default )?pool \S+: (?:\(2\)|No such)|Unknown CPU model|Failed to bind socket: Cannot assign"
     r"|qemu-img: (?:\S+: )?error while writing|No such file or directory: u?'[\w-]+'|env: \W[\w-]+\W: No such file"
     r"|failed to execute qemu-img"
     r"|\blink_stat\b|Load key \"|Host key verification failed|no matching (?:host key|key exchange|cipher|MAC)"

@@ -145,6 +145,11 @@ NOVA = {
         "rados.ObjectNotFound: [errno 2] RADOS object not found (error opening pool 'vmz')", "nova/storage/rbd_utils",
         "rados",
     ),
+    "a volume of its lies in a pool that is not there": (
+        "libvirt.libvirtError: internal error: unable to execute QEMU command 'blockdev-add': error opening pool "
+        "volumes-old: No such file or directory: {\"driver\":\"rbd\",\"read-only\":false}", "nova/virt/libvirt/guest",
+        "libvirt",
+    ),
     "its host has another ceph.conf": (
         "rados.InvalidArgumentError: [errno 22] RADOS invalid argument (error calling conf_read_file)",
         "nova/storage/rbd_utils", "rados",
