@@ -37,6 +37,7 @@ from test_host_checks import (
     ROUTER,
     SHARING,
     TAPS,
+    TRAITS,
     checks,
 )
 from tree import ROOT
@@ -47,7 +48,7 @@ GONE_PROXY = "OVN's metadata proxy of a network that is gone is gone too"
 REMOVED = {f"D{number}" for number in range(1, 27)} - {"D7", "D13", "D20", "D21", "D24"}
 OWN = {f"N{number}" for number in range(20, 28)}
 # What is proved of agents, and of volumes whose type asks for it
-NOT_HERE = {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY, ROUTER, ARP, ENCRYPTION, SHARING}
+NOT_HERE = {DNSMASQ, HOST_FILE, LEASE, ACK, OPTIONS, PROXY, ROUTER, ARP, ENCRYPTION, SHARING, TRAITS}
 
 # The lab of make test has Open vSwitch's agents; make test-ovn, a part of make soak-ovn, builds one with OVN for these.
 pytestmark = pytest.mark.skipif(NETWORK != "ovn", reason="the lab has no OVN: LAB_NETWORK=ovn make lab")

@@ -177,7 +177,7 @@ def tunnel_between(
 
 def owner_of_tunnels(
     cloud: Cloud, kind: str, near: str | None
-) -> tuple[str, str | None]:
+) -> tuple[str | None, str | None]:
     """Return who makes a host's tunnels, and where: agents make them to those of whom Neutron tells them.
 
     If no host has one, it tells none of them.

@@ -212,7 +212,7 @@ class Instance(DescribedInstance):
         cls,
         described: DescribedInstance,
         claims: Claims,
-        traits: Optional[tuple[Text, ...]],
+        traits: Optional[tuple[Text, ...]] = None,
     ) -> Instance:
         return cls(**vars(described), **vars(claims), provider_traits=traits)
 
