@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import product
+from operator import attrgetter
 
 from .._model.facts import Dhcp
 from .._model.instance import DHCP_PORT
@@ -110,7 +111,7 @@ def reservation(cloud: Cloud) -> Found:
 def wired(cloud: Cloud) -> Found:
     """Check whether the agent's own port is on the switch of its host, with a VLAN."""
     switch = given(cloud.switch(dhcp_host(cloud)))
-    ids = {port.id for port in cloud.serving(DHCP_PORT)}
+    ids = set(map(attrgetter("id"), cloud.serving(DHCP_PORT)))
     applies_if(ids)
     interface = switch.interface_of(ids)
     if interface is None:

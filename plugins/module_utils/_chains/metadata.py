@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 
 from .._collect.hosts.metadata_proxy import ADDRESSES
 from .._model.facts import MetadataProxy
@@ -145,7 +146,7 @@ def wired(cloud: Cloud) -> Found:
     """Check whether the proxy is on the switch of the host: with OVN it has an interface of its own there."""
     applies_if(cloud.back_end == "ovn")
     switch = given(cloud.switch(cloud.host))
-    ports = {port.id for port in cloud.serving(LOCALPORT)}
+    ports = set(map(attrgetter("id"), cloud.serving(LOCALPORT)))
     applies_if(ports)
     interface = switch.interface_of(ports)
     if interface is None:

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..._components.tables import depends_on, entry_of, project_of
+from ..._components.tables import (
+    depends_on,
+    entry_of,
+    project_of,
+    writer_of,
+)
 from ..._model.host import OPEN, PLAIN, ChangedFile, Host, Reach
 from ..._model.how import How
 from ..._model.service import RUNNING, services_of
@@ -123,15 +128,25 @@ def wrong_addresses(case: Case, host: Host, entry: Reach) -> list[Symptom]:
     """Return that a peer is looked for where it is not: by the services of a host, or by all that ask the catalog."""
     if CATALOGUE in entry.named_by:
         return [wrong_endpoint(case, entry)]
-    components = with_new_settings(
-        host, clients(host, entry.component, entry.named_by)
-    )
+    known = clients(host, entry.component, entry.named_by)
+    askers = dict.fromkeys([*known, *asking(case, host, entry)])
+    components = with_new_settings(host, list(askers))
     return [
         wrong_address(
             entry, component, host.host, certain=len(components) == 1
         )
         for component in components
     ]
+
+
+def asking(case: Case, host: Host, entry: Reach) -> set[str]:
+    """Return the components of a host that have logged in the run that they failed at a peer, by such settings."""
+    failed = {
+        writer_of(error.service)
+        for error in case.record.own_errors
+        if error.host == host.host and entry.component == error.peer
+    }
+    return {name for name in failed if project_of(name) in entry.named_by}
 
 
 def with_new_settings(

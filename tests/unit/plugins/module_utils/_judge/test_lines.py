@@ -516,3 +516,16 @@ def test_a_request_that_an_api_does_not_accept_by_a_rule_of_its_own_is_its_sende
         "compute1__nova_compute": ["waiting", *traceback(*NOVA["Cinder wants a token of a service"])],
     }
     assert first_suspects(**logs) == {("nova-compute", "compute1")}
+
+
+def test_a_service_that_fails_at_an_address_of_its_settings_asks_there_itself():
+    """nova-conductor needs Glance for a shelved server alone, and nova-api has not read the file again."""
+    probe = {"component": "glance-api", "address": "10.0.0.13", "port": 9292, "how": "refused", "named_by": ["nova"]}
+    changed = [{"path": "/etc/nova/nova.conf", "ago_s": 60.0}]
+    controller = host("controller1", CONTROLLER, "10.0.0.10", reach=[probe], changed=changed)
+    for service in controller["facts"]["services"]:
+        service["for_s"] = 50.0 if service["component"] == "nova-conductor" else 7000.0
+    raised = "glanceclient.exc.CommunicationError: Error finding address for http://10.0.0.13:9292: ECONNREFUSED"
+    lines = traceback(raised, "nova/image/glance", "glanceclient/common/http")
+    found = first_suspects([controller, *HOSTS[1:]], controller1__nova_conductor=lines)
+    assert found == {("nova-conductor", "controller1")}
