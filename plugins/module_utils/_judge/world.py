@@ -48,12 +48,7 @@ NOT_CONNECTED = (How.REFUSED, How.UNREACHABLE)
 # How a component and its peer do not accept each other
 REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
-UNANSWERED = (
-    How.REFUSED,
-    How.UNREACHABLE,
-    How.SILENT,
-    *ENDED,
-)
+UNANSWERED = (How.REFUSED, How.UNREACHABLE, How.SILENT, *ENDED)
 # With this begin the exceptions of the HTTP client of all services.
 HTTP_CLIENT = "keystoneauth1."
 

@@ -89,6 +89,7 @@ class Code(Word):
     GUEST_NAME_UNRESOLVED = "guest_name_unresolved"
     FOREIGN_RESOLVER = "foreign_resolver"
     SERVICE_NOT_REPORTING = "service_not_reporting"
+    # Or behind, by an offset below zero
     SERVICE_AHEAD = "service_ahead"
     SERVICE_TAKEN_FOR_DOWN = "service_taken_for_down"
     SERVICE_DISABLED = "service_disabled"
