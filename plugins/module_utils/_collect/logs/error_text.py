@@ -61,7 +61,8 @@ HOW = {
         r"\bmismatch, certificate is not valid",
     ],
     How.REFUSED: ["connection ?refused", "ECONNREFUSED", "actively refused", "errno 111"],
-    How.UNRESOLVED: ["name or service not known", "name resolution", "nodename nor servname",
+    How.UNRESOLVED: [
+        "name or service not known", "name resolution", "nodename nor servname",
         "no address associated with hostname", "lookup timed out", "unknown mysql server host",
     ],
     How.UNREACHABLE: [
@@ -103,7 +104,8 @@ HOW = {
         "no such", "ENOENT", "not[ _]found", "does(?: not|n't) exist", "could not (?:be found|find)", "not present",
         status("404"), "unable to find", "RowNotFound", "due to a missing queue",
     ],
-    How.CONFLICT: ["already exists", r"\bEEXIST\b", status("409"), r"\((?:1062|1451|1452), ",
+    How.CONFLICT: [
+        "already exists", r"\bEEXIST\b", status("409"), r"\((?:1062|1451|1452), ",
         "constraint violation|to have identical values",
     ],
     How.ERROR: [
