@@ -113,7 +113,7 @@ def with_clock(part, text):
 
 @contextlib.contextmanager
 def hosts_of_others(lab, hosts):
-    """An aggregate of these hosts is for the servers of one project, which is none of this cloud."""
+    """An aggregate reserves these hosts for one project, and the cloud has no such project."""
     compute = lab.admin.compute
     made = compute.create_aggregate(name="catalogue", availability_zone=None)
     with recovered(lab, hosts[0]):

@@ -132,6 +132,19 @@ def answer(service, path, key):
     return response.json()[key]
 
 
+def traits_of(placement, host):
+    """A function that adds traits to those of a host, by set.union, or takes them away, by set.difference."""
+    provider = placement.get(f"/resource_providers?name={host}").json()["resource_providers"][0]["uuid"]
+    path = f"/resource_providers/{provider}/traits"
+
+    def put(change, *traits):
+        held = placement.get(path, microversion="1.6").json()
+        body = held | {"traits": sorted(change(set(held["traits"]), traits))}
+        placement.put(path, json=body, microversion="1.6").raise_for_status()
+
+    return put
+
+
 def moment(text):
     """A time of the cloud's, which is always UTC, as seconds."""
     parsed = datetime.fromisoformat(text) if text else datetime.fromtimestamp(0)

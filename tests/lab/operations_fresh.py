@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 from functools import partial
 
-from breaking import edited, frozen, recovered, undone
+from breaking import edited, frozen, recovered, traits_of, undone
 from catalogue_parts import Part
 from dataplane_faults import AGENT, FIREWALL, KIND, OVER_IPV6, SETTINGS, of_guests
 from faults import COMPUTE, CONTROLLER, NETWORK, OTHER, STORAGE
@@ -52,14 +52,19 @@ SMALL_IMAGE = 64 << 20
 FAULTS = {}
 
 
-def fault(name, operation, make, components, hosts, during="", **more):
-    """A fault that an operation meets."""
-    FAULTS[name] = of_operation(name, operation, make, components, hosts, during, **more)
+def kept_in(faults):
+    """Two functions that keep a fault there: one that an operation meets, and one that the guests meet between them."""
+
+    def fault(name, operation, make, components, hosts, during="", **more):
+        faults[name] = of_operation(name, operation, make, components, hosts, during, **more)
+
+    def fault_between(name, make, components, hosts, during="", **more):
+        faults[name] = of_guests(name, make, components, hosts, during=during, **more)
+
+    return fault, fault_between
 
 
-def fault_between(name, make, components, hosts, during="", **more):
-    """A fault that the guests meet on their way to each other."""
-    FAULTS[name] = of_guests(name, make, components, hosts, during=during, **more)
+fault, fault_between = kept_in(FAULTS)
 
 
 def first_guest(lab):
@@ -98,20 +103,12 @@ def still_marked(lab):
 
     nova-compute compares with what it remembers, and asks for the traits only every few minutes.
     """
-    placement = lab.admin.placement
-    provider = placement.get(f"/resource_providers?name={OTHER}").json()["resource_providers"][0]["uuid"]
-    path = f"/resource_providers/{provider}/traits"
-
-    def put(change):
-        held = placement.get(path, microversion="1.6").json()
-        body = held | {"traits": sorted(change(set(held["traits"]), {DISABLED}))}
-        placement.put(path, json=body, microversion="1.6").raise_for_status()
-
-    put(set.union)
+    put = traits_of(lab.admin.placement, OTHER)
+    put(set.union, DISABLED)
     try:
         yield
     finally:
-        put(set.difference)
+        put(set.difference, DISABLED)
 
 
 def rows(make, back):

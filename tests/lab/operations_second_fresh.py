@@ -15,7 +15,7 @@ import contextlib
 from functools import partial
 
 from breaking import frozen, stopped
-from dataplane_faults import AGENT, KIND, OVER_IPV6, SETTINGS, TUNNELS, of_guests
+from dataplane_faults import AGENT, KIND, OVER_IPV6, SETTINGS, TUNNELS
 from faults import COMPUTE, CONTROLLER, NETWORK, OTHER, STORAGE
 from fourth_fresh import by_several
 from journey_faults import (
@@ -31,11 +31,10 @@ from journey_faults import (
     done,
     in_nova,
     libvirt_told,
-    of_operation,
 )
 from lab_under_test import NETWORK as BACK_END
 from lab_under_test import until
-from operations_fresh import GLANCE, in_routers
+from operations_fresh import GLANCE, in_routers, kept_in
 from ways_to_break import MYSQL
 from ways_to_set_wrong import kept_value, sql
 
@@ -64,14 +63,7 @@ NOT_FOUND = 404
 FAULTS = {}
 
 
-def fault(name, operation, make, components, hosts, during="", **more):
-    """A fault that an operation meets."""
-    FAULTS[name] = of_operation(name, operation, make, components, hosts, during, **more)
-
-
-def fault_between(name, make, components, hosts, during="", **more):
-    """A fault that the guests meet on their way to each other."""
-    FAULTS[name] = of_guests(name, make, components, hosts, during=during, **more)
+fault, fault_between = kept_in(FAULTS)
 
 
 def dead(name, operation, way, host, unit, *truth, **more):

@@ -23,6 +23,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
+from breaking import traits_of
 from lab_under_test import GROUPS, INVENTORY, connect, until
 from runs_under_test import kept_run, verify
 from tree import ROOT
@@ -335,24 +336,17 @@ def gold():
     """A flavor that requires a trait, and forbids another one, with the host that has the first."""
     admin = connect("lab-admin")
     placement, home = admin.placement, GROUPS["compute"][1]
-    provider = placement.get(f"/resource_providers?name={home}").json()["resource_providers"][0]["uuid"]
-    path = f"/resource_providers/{provider}/traits"
-
-    def put(change):
-        held = placement.get(path, microversion="1.6").json()
-        body = {**held, "traits": sorted(change(set(held["traits"]), {GOLD}))}
-        placement.put(path, json=body, microversion="1.6").raise_for_status()
-
+    put = traits_of(placement, home)
     for trait in (GOLD, OLD):
         placement.put(f"/traits/{trait}", microversion="1.6").raise_for_status()
-    put(set.union)
+    put(set.union, GOLD)
     flavor = admin.compute.create_flavor(name="gold", ram=128, vcpus=1, disk=1)
     try:
         admin.compute.create_flavor_extra_specs(flavor, {f"trait:{GOLD}": "required", f"trait:{OLD}": "forbidden"})
         yield home
     finally:
         admin.compute.delete_flavor(flavor)
-        put(set.difference)
+        put(set.difference, GOLD)
         for trait in (GOLD, OLD):
             placement.delete(f"/traits/{trait}", microversion="1.6")
 

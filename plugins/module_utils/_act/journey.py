@@ -272,13 +272,13 @@ def shelve(server: Traveller) -> None:
     server.act_until("shelve", "SHELVED_OFFLOADED", "SHELVED")
     server.act_until("unshelve", "ACTIVE")
     # Nova deletes it, and says nothing if it cannot.
-    if has_image and not is_there(stage, name):
+    if has_image and image_named(stage, name) is None:
         stage.run.ledger.write(ledger.REFUSED, SHELVED, name)
 
 
-def is_there(stage: Stage[JourneyDetails], name: str) -> bool:
-    images_named = stage.cloud.image.images(name=name)
-    return first_named(name, images_named) is not None
+def image_named(stage: Stage[JourneyDetails], name: str) -> Any:
+    """Return an image by its name, or None."""
+    return first_named(name, stage.cloud.image.images(name=name))
 
 
 def snapshot(server: Traveller) -> None:
@@ -287,7 +287,7 @@ def snapshot(server: Traveller) -> None:
 
 def make_image(server: Traveller) -> Named:
     """Make an image of the server, and return it. The cleanup deletes it."""
-    stage, glance = server.stage, server.stage.cloud.image
+    stage = server.stage
     if any(made.kind == "snapshot" for made in stage.resources):
         message = "a run makes one image of its server, and it has made it"
         hint = "Name snapshot or boot_snapshot only once."
@@ -304,7 +304,7 @@ def make_image(server: Traveller) -> Named:
         "snapshot",
         name,
         make,
-        lambda: first_named(name, glance.images(name=name)),
+        lambda: image_named(stage, name),
     )
     images.wait_until_active(stage, image)
     server.wait("ACTIVE", "SHUTOFF")

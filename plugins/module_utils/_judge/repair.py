@@ -21,9 +21,9 @@ from .evidence import (
     is_recent_change,
     recent_change,
 )
+from .leads import NEUTRON_SERVER
 from .symptoms.reach import is_wrong_endpoint
 
-NEUTRON = "neutron-server"
 # Agents that make all that they serve when they start
 REMAKING = (
     "neutron-dhcp-agent",
@@ -34,7 +34,7 @@ REMAKING = (
     "ovn-controller",
 )
 # Whose part of OVN's databases a program of Neutron makes again
-SYNCHRONIZED = (NEUTRON, "ovn-nb-db")
+SYNCHRONIZED = (NEUTRON_SERVER, "ovn-nb-db")
 SYNCHRONIZE = (
     "neutron-ovn-db-sync-util --config-file /etc/neutron/neutron.conf "
     "--config-file /etc/neutron/plugins/ml2/ml2_conf.ini --ovn-neutron_sync_mode repair"
@@ -84,7 +84,7 @@ def by_remaking(cause: Cause, case: Case) -> Repair | None:
     if link is None or str(link.command).startswith("grep "):
         return None
     if cause.component in SYNCHRONIZED and link.code.startswith("ovn_"):
-        command_of, units = synchronization_by, case.units(NEUTRON)
+        command_of, units = synchronization_by, case.units(NEUTRON_SERVER)
     elif cause.component in REMAKING:
         command_of, units = restart_of, units_of(cause, case)
     else:

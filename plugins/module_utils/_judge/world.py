@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import filterfalse
 from typing import NamedTuple
 
-from .._collect.logs.error_text import LOCKED as LOCKED_WORDS
+from .._collect.logs.error_text import is_about_locked_account
 from .._components.tables import (
     answering_calls_of,
     depends_on,
@@ -31,7 +31,7 @@ from .._model.symptom import Code, Kind, Symptom
 from .._record.sole import sole
 from .case import Case
 from .evidence import is_cut_off, is_recent_change
-from .symptoms.logs import QUEUE
+from .symptoms.logs import HTTP_CLIENT, QUEUE, module_of
 from .weights import Parts, Weights
 
 # How MySQL and RabbitMQ refuse somebody whom they know: by the number of the error, and by the name of the queue
@@ -39,8 +39,6 @@ FORBIDDEN = re.compile(
     r"\((?:1044|1130|1142|1143|1227), |access to (?:\w+ '[^']*' in )?vhost '[^']*' refused for user"
     r"|(?:HTTP|Got) 403|'code': 403|disallowed by policy|Policy doesn't allow"
 )
-# What the keeper of an account says who does not let it in any more: no password is wrong
-LOCKED = re.compile(LOCKED_WORDS, re.IGNORECASE)
 # How a connection fails that a restart of the peer has ended
 ENDED = (How.BROKEN_OFF,)
 # How a connection fails that was not made
@@ -49,10 +47,6 @@ NOT_CONNECTED = (How.REFUSED, How.UNREACHABLE)
 REJECTIONS = (How.DENIED, How.UNTRUSTED)
 # How a peer fails that gives no answer
 UNANSWERED = (How.REFUSED, How.UNREACHABLE, How.SILENT, *ENDED)
-# With this begin the exceptions of the HTTP client of all services.
-HTTP_CLIENT = "keystoneauth1."
-
-
 LOGGED = (Kind.ERROR, Kind.FAILED_AT)
 
 
@@ -232,7 +226,7 @@ class World:
         """
         if is_of_other_host(symptom) or is_forbidden(symptom):
             return self.weights.parts[symptom.how]
-        is_locked = LOCKED.search(symptom.quote or "") is not None
+        is_locked = is_about_locked_account(symptom.quote or "")
         if is_locked or self.is_peer_changed(symptom):
             return self.weights.rejected_all
         callers = self.rejected.get(symptom.peer or "", set())
@@ -409,7 +403,7 @@ def several(rejected: Mapping[str, Collection[object]]) -> set[str]:
 
 def is_of_own_request(symptom: Symptom) -> bool:
     """Return whether a component has asked a peer itself: no queue carries the exception of an HTTP client."""
-    return (symptom.exception or "").startswith(HTTP_CLIENT)
+    return module_of(symptom.exception) == HTTP_CLIENT
 
 
 def is_near(one: float | None, other: float | None, seconds: float) -> bool:

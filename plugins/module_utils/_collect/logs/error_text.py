@@ -237,6 +237,11 @@ def how_of(text: str) -> How | None:
     return How.ERROR
 
 
+def is_about_locked_account(text: str) -> bool:
+    """Return whether the keeper of an account has closed it: no password is wrong."""
+    return re.search(LOCKED, text, re.IGNORECASE) is not None
+
+
 def is_on_own_host(text: str) -> bool:
     """Return whether a service was denied something on its own host."""
     return ON_OWN_HOST.search(text) is not None and not is_at_destination(text)

@@ -109,7 +109,7 @@ PRINTED = re.compile(
     r"Command: (?:ssh|scp|rsync) |Stderr: (?!u?(?:''|\"\")\s*$)"
 )
 # Open vSwitch and OVN: the number of the line, the module and the level. A lost connection and a refused transaction
-# are warnings there, and so is a daemon that did nothing for ten seconds and more, or cannot carry out what it is told.
+# are warnings there, and so is a daemon that did nothing for ten seconds and more, or cannot apply its configuration.
 OVS_FAILED = re.compile(
     r"^\d{5,}\|(?P<logger>[\w()-]+)"
     r"\|(?:ERR|EMER|WARN(?=.*(?:connection|timeout|\berror\b|Unreasonably long \d{5,}ms|version mismatch"

@@ -206,8 +206,8 @@ def peers_in(
     logged = logged_about(peers, component, case)
     how = How.of(logged.how) if logged else how_of(text)
     # That Keystone is not available is said of one that rejects the service, too.
-    is_told = logged is not None or reach.CATALOG not in peers
-    certain = is_told and len(peers) == 1
+    is_sure = logged is not None or reach.CATALOG not in peers
+    certain = is_sure and len(peers) == 1
     return [
         Symptom(
             Code.API_NAMES_PEER,

@@ -62,7 +62,7 @@ LOADED = ("glance_store", "os_brick", "os_vif", "castellan", "tooz")
 OWN_CHOICE = re.compile(
     r"(?:Unknown|Unrecognized|NoMatching)\w+|\w+Configuration"
 )
-# Exceptions about what a service is told in its settings, before it asks any peer
+# Exceptions about the settings of a service, raised before it asks any peer
 OF_SETTINGS = re.compile(
     r"DriverLoadFailure|NoSuchModuleError|ArgumentError|InvalidTransportURL|MissingRequiredOptions|MissingAuthPlugin"
     r"|NoMatchingPlugin|NoSuchOptError|NoSuchGroupError|RequiredOptError|ConfigFile\w+"
@@ -157,8 +157,8 @@ def without_refusals(
     def is_about_one(error: LoggedError) -> bool:
         return any(is_beside(error, other, weights) for other in refusals)
 
-    told = [error for error in errors if error not in refusals]
-    return [one for one in told if one.says_what or not is_about_one(one)]
+    others = [error for error in errors if error not in refusals]
+    return [one for one in others if one.says_what or not is_about_one(one)]
 
 
 def is_beside(
