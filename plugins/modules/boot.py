@@ -163,6 +163,7 @@ record:
       description:
         - Flavor, the global request id, addresses, ports, and the events that the compute service recorded.
         - An event that failed has its reason in C(error) where that is shown.
+        - The module M(stackproof.provision.metadata) adds the ends that the compute service had not written yet.
       returned: always
       type: dict
       sample:
@@ -201,14 +202,13 @@ error:
     details: {}
 """
 
-import contextlib
 import uuid
 from collections.abc import Iterable
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    boot_events,
     dataplane,
     handover,
     login,
@@ -255,7 +255,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.detail
     Image,
     ImageDetails,
     Server,
-    ServerEvent,
     VolumeDetails,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import (
@@ -265,17 +264,9 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.words 
     StageName,
 )
 from ansible_collections.stackproof.provision.plugins.module_utils._record.errors import (
-    DeadlinePassed,
     StageError,
 )
-from ansible_collections.stackproof.provision.plugins.module_utils._record.waiting import (
-    Deadline,
-    Look,
-    wait_until,
-)
 
-# In seconds: the compute service writes the ends of its events in this time.
-EVENT_SECONDS = 1
 # Since this version a server group has one policy.
 POLICY_SINCE = "2.64"
 GIB = 1 << 30
@@ -426,33 +417,6 @@ def disk(identity: str, source: str, index: int) -> JsonObject:
     }
 
 
-def finished_events(
-    stage: Stage[BootDetails], nova: Any, identity: str, request_id: str | None
-) -> tuple[ServerEvent, ...]:
-    """Return the events with their ends. The compute service writes an end a moment after the state that it led to."""
-    events: tuple[ServerEvent, ...] = ()
-
-    def look() -> Look:
-        nonlocal events
-        events = servers.events_of(nova, identity, request_id)
-        ended = list(filter(attrgetter("finish_time"), events))
-        return (
-            len(ended) == len(events),
-            f"{len(ended)} of {len(events)}",
-            None,
-        )
-
-    with contextlib.suppress(DeadlinePassed):
-        wait_until(
-            "the server's events to end",
-            look,
-            Deadline(EVENT_SECONDS),
-            stage.waits,
-            lambda _text: None,
-        )
-    return events
-
-
 def make_own_server(stage: Stage[BootDetails], flavor: Any) -> Named:
     """Make the server of the run, where the user has asked for it."""
     stage.details = replace(stage.details, request_id=f"req-{uuid.uuid4()}")
@@ -586,21 +550,16 @@ def act(stage: Stage[BootDetails]) -> None:
         requested_host=stage.params["host"],
     )
     server = make_own_server(stage, flavor)
-    # The answer names the request as the server's own records know it.
-    local_id = next(
-        (
-            call.request_id
-            for call in reversed(stage.calls)
-            if call.method == "POST"
-        ),
-        None,
-    )
+    request_id = boot_events.request_in(stage.calls)
     try:
         follow(stage, server)
-    finally:
-        # However the boot ends. They come last, as the compute service writes their ends a moment late.
-        events = finished_events(stage, nova, server.id, local_id)
+    except BaseException:
+        events = boot_events.until_ended(stage, server.id, request_id)
         stage.details = replace(stage.details, events=events)
+        raise
+    # The guest boots already, so the stage metadata waits for their ends.
+    events = servers.events_of(nova, server.id, request_id)
+    stage.details = replace(stage.details, events=events)
 
 
 def main() -> None:

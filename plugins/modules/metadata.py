@@ -12,6 +12,8 @@ version_added: 0.1.0
 description:
   - Reads the console until the guest has shown that it read the server's metadata and its user data.
   - With a floating IP, also sends the guest a ping and opens a TCP connection.
+  - Meanwhile the compute service has written the ends of its events of the boot, which the record of the stage boot
+    gets now.
   - It distinguishes no console output, no lease, no metadata, wrong metadata and no user data.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud
@@ -182,6 +184,7 @@ from dataclasses import replace
 from typing import Any
 
 from ansible_collections.stackproof.provision.plugins.module_utils._act import (
+    boot_events,
     guest,
     networking,
     proof,
@@ -362,6 +365,8 @@ def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
         stage.details = replace(
             stage.details, reason="the guest is not to be asked"
         )
+        if not stage.check:
+            boot_events.complete(stage)
         return StageStatus.SKIPPED
     if stage.check:
         return None
@@ -372,9 +377,12 @@ def act(stage: Stage[MetadataDetails]) -> StageStatus | None:
             "there is no server yet",
             hint="Run the stage boot of this run first.",
         )
-    seen = follow_guest(
-        stage, server, guest.nonces(run.id, run.record.started)
-    )
+    try:
+        seen = follow_guest(
+            stage, server, guest.nonces(run.id, run.record.started)
+        )
+    finally:
+        boot_events.complete(stage)
     matches = guest.lease_matches(seen, fixed_ips_of(stage))
     stage.details = replace(stage.details, lease_is_port_address=matches)
     address = stage.details_of(StageName.NETWORK, NetworkDetails).floating_ip

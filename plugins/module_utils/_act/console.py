@@ -12,7 +12,7 @@ from .._cloud.connection import answer_of
 
 # The compute host reads a console for us, which costs more than a look at a state. A guest takes seconds for each of
 # its steps; one that has taken long so far is looked at more rarely still.
-CONSOLE_PERIOD = 1
+CONSOLE_PERIOD = 0.75
 CONSOLE_LONGEST = 5
 PART_OF_WAIT = 0.1
 

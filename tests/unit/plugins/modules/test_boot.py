@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -286,6 +287,65 @@ def test_a_cloud_that_shows_no_events_boots_all_the_same(go, cloud, how):
     assert (record["status"], record["details"]["events"]) == ("ok", [])
 
 
+@pytest.fixture
+def late_ends(cloud):
+    """Nova's answer about the boot while its event has not ended, as a whole answer."""
+    _status, headers, text = cloud.recorded("actions")
+    answer = json.loads(text)
+    for event in answer["instanceAction"]["events"]:
+        event.update(finish_time=None, result=None)
+    return 200, headers, answer
+
+
+def ends_of(record):
+    return [event.get("finish_time") for event in record["details"]["events"]]
+
+
+@pytest.mark.usefixtures("ready", "hurry")
+@pytest.mark.parametrize(("guest", "looks"), [("none", 1), ("none", 3), ("console", 1)])
+def test_the_ends_of_events_are_waited_for_while_the_guest_boots(go, cloud, late_ends, guest, looks):
+    cloud.trouble("GET", "/os-instance-actions/", late_ends, times=looks)
+    assert ends_of(go("boot")["record"]) == [None]
+    assert len(cloud.asked("GET", "/os-instance-actions/")) == 1
+    # The guest shows nothing here: whoever waits for it fails.
+    go("metadata", guest=guest, timeout=1)
+    assert ends_of(go.record("boot")) == ["2026-11-21T06:54:11.000000"]
+    assert len(cloud.asked("GET", "/os-instance-actions/")) == looks + 1
+
+
+@pytest.mark.usefixtures("ready")
+def test_the_events_stay_those_of_the_boot_after_other_requests(go, cloud, late_ends):
+    cloud.trouble("GET", "/os-instance-actions/", late_ends)
+    go("boot", attach="after")
+    go("metadata", guest="none")
+    assert len(cloud.asked("GET", "/os-instance-actions/")) == 2
+    assert len(set(cloud.asked("GET", "/os-instance-actions/"))) == 1
+
+
+@pytest.mark.usefixtures("ready")
+def test_events_that_are_known_outlive_an_answer_without_them(go, cloud, late_ends):
+    cloud.trouble("GET", "/os-instance-actions/", late_ends)
+    cloud.trouble("GET", "/os-instance-actions/", 500, times=99)
+    boot = go("boot")["record"]
+    assert go("metadata", guest="none")["record"]["status"] == "skipped"
+    assert go.record("boot")["details"] == boot["details"]
+
+
+@pytest.mark.usefixtures("ready")
+def test_events_that_have_ended_are_read_once(go, cloud):
+    go("boot")
+    go("metadata", guest="none")
+    assert len(cloud.asked("GET", "/os-instance-actions/")) == 1
+
+
+@pytest.mark.usefixtures("ready")
+def test_a_server_that_fails_is_asked_for_the_ends_of_its_events(go, error, cloud, late_ends):
+    cloud.trouble("GET", "/os-instance-actions/", late_ends, times=2)
+    cloud.states["servers"] = [BUILD[0], {"status": "ERROR"}]
+    error("boot")
+    assert ends_of(go.record("boot")) == ["2026-11-21T06:54:11.000000"]
+
+
 @pytest.mark.usefixtures("ready")
 def test_a_server_whose_answer_is_lost_is_made_once(go, cloud):
     cloud.trouble("POST", "/servers$", "reset", effect=True)
@@ -362,7 +422,6 @@ def test_a_volume_is_attached_after_the_boot(go, cloud):
     assert [wait["awaited"] for wait in record["waits"]] == [
         f"the server {NAME} to be active",
         "the volume stackproof-run-1-volume to be in use",
-        "the server's events to end",
     ]
 
 
