@@ -10,7 +10,7 @@ The first guest is on COMPUTE, and so the second one, which is kept apart from i
 from __future__ import annotations
 
 from breaking import edited, stopped
-from faults import COMPUTE, HERE, NO_VOLUME, OTHER
+from faults import COMPUTE, CONTROLLER, HERE, NO_VOLUME, OTHER
 from lab_under_test import NETWORK
 from truths import fault_of
 from ways_to_break import commanded
@@ -74,6 +74,14 @@ fault(
     done(OTHER, "ovs-vsctl del-port br-ex eth1", "ovs-vsctl add-port br-ex eth1"),
     f"data-network ovsdb {FIREWALL}",
     OTHER,
+)  # The hosts' links have 1500, and the guests are given more.
+NEUTRON, SERVERS = "/etc/neutron/neutron.conf", ("neutron-api", "neutron-rpc-server")
+LARGER, AGAIN = r"sed -i '/^\[DEFAULT\]/a global_physnet_mtu = 1600'", f"systemctl restart {' '.join(SERVERS)}"
+fault(
+    "networks-larger-than-all-links",
+    lambda lab: edited(lab, CONTROLLER, NEUTRON, f"{LARGER} {NEUTRON} && {AGAIN}", AGAIN, SERVERS),
+    "neutron-server",
+    CONTROLLER,
 )
 
 # Over IPv6 alone

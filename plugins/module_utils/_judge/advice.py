@@ -62,6 +62,7 @@ COMMANDS = {
     Code.NAME_ELSEWHERE: "getent ahosts {setting}",
     Code.MTU_SMALLER: "ip -statistics link show {path}",
     Code.MTU_TOO_SMALL: "ip -statistics link show {path}",
+    Code.MTU_TOO_LARGE: "grep --extended-regexp '(physnet_mtu|path_mtu)' --recursive /etc/neutron",
 }
 # What a component shows itself, where something else has reported it
 BY_COMPONENT = (Code.BACK_END_DOWN, Code.COMMAND_HANGS)

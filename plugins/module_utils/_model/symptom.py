@@ -69,6 +69,7 @@ class Code(Word):
     NAME_ELSEWHERE = "name_elsewhere"
     MTU_SMALLER = "mtu_smaller"
     MTU_TOO_SMALL = "mtu_too_small"
+    MTU_TOO_LARGE = "mtu_too_large"
     BACK_END_DOWN = "back_end_down"
     ADDRESS_MISSING = "address_missing"
     ADDRESS_DUPLICATE = "address_duplicate"
@@ -135,6 +136,7 @@ KINDS = {
     Code.NAME_ELSEWHERE: Kind.REPORT,
     Code.MTU_SMALLER: Kind.REPORT,
     Code.MTU_TOO_SMALL: Kind.REPORT,
+    Code.MTU_TOO_LARGE: Kind.REPORT,
     Code.BACK_END_DOWN: Kind.FAILED_AT,
     Code.ADDRESS_MISSING: Kind.REPORT,
     Code.ADDRESS_DUPLICATE: Kind.REPORT,

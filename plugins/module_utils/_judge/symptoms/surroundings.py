@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 
 from ..._components.tables import is_beside_instance
 from ..._match.moves import is_compute_host
@@ -137,10 +138,40 @@ def of_certificate(
 def links(case: Case) -> list[Symptom]:
     """Return links that are smaller than those of the same name on similar hosts, or than the network needs."""
     symptoms: list[Symptom] = []
+    needing: list[str] = []
     for host in case.record.hosts:
         if not (case.is_far(host.host) and is_compute_host(host)):
             symptoms += small_links(case, host)
-    return symptoms
+            if any(map(partial(needed_on, case, host), wires_of(host))):
+                needing.append(host.host)
+    return for_a_large_network(case, needing, symptoms) or symptoms
+
+
+def for_a_large_network(
+    case: Case, needing: Sequence[str], symptoms: Sequence[Symptom]
+) -> list[Symptom]:
+    """Return that Neutron's network is larger than what all hosts agree on; nothing if one of them differs.
+
+    needing: the hosts that carry the network.
+    """
+    short = {
+        one.host: one.sizes
+        for one in symptoms
+        if one.code is Code.MTU_TOO_SMALL
+    }
+    sizes = set(short.values())
+    if list(short) != needing or len(sizes) != 1 or len(needing) == 1:
+        # One host alone does not show what its network was meant to be.
+        return []
+    server = "neutron-server"
+    return [
+        Symptom(
+            Code.MTU_TOO_LARGE,
+            server,
+            host=case.host_of(server),
+            sizes=sizes.pop(),
+        )
+    ]
 
 
 def small_links(case: Case, host: Host) -> list[Symptom]:

@@ -267,6 +267,12 @@ def link_too_small(symptom: Symptom) -> Forms:
     return with_drops(text, symptom.times)
 
 
+def network_too_large(symptom: Symptom) -> Forms:
+    size, needed = symptom.sizes
+    text = f"the network needs an MTU of {needed} between hosts, and all their links have {size}"
+    return (text,)
+
+
 def with_drops(text: str, packets: int | None) -> Forms:
     if not packets:
         return (text,)
@@ -536,6 +542,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.NAME_ELSEWHERE: name_elsewhere,
     Code.MTU_SMALLER: link_smaller,
     Code.MTU_TOO_SMALL: link_too_small,
+    Code.MTU_TOO_LARGE: network_too_large,
     Code.BACK_END_DOWN: back_end_down,
     Code.ADDRESS_MISSING: address_missing,
     Code.ADDRESS_DUPLICATE: address_duplicate,

@@ -158,3 +158,31 @@ def test_a_link_that_is_too_small_for_a_network_of_the_instance_is_reported(kind
 
 def test_an_interface_of_the_switch_itself_is_not_compared():
     assert small(with_links("h1", switch=SWITCH, br_ex=900), with_links("h2", switch=SWITCH, br_ex=1500)) == []
+
+
+VXLAN = {"id": "n", "mtu": 1500, "kind": "vxlan"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "found"),
+    [
+        # All agree, so it is Neutron that gives the network too much.
+        ((1500, 1500, 1500), [(Code.MTU_TOO_LARGE, "c1", None, (1500, 1550))]),
+        ((1500, 1500, 9000), [(Code.MTU_TOO_SMALL, name, "eth1", (1500, 1550)) for name in ("h1", "h2")]),
+        (
+            (1500, 1400, 1500),
+            [
+                (Code.MTU_TOO_SMALL, name, "eth1", (size, 1550))
+                for name, size in (("h1", 1500), ("h2", 1400), ("h3", 1500))
+            ],
+        ),
+        ((1550, 1550, 1550), []),
+        # One host alone does not show what was meant.
+        ((1500,), [(Code.MTU_TOO_SMALL, "h1", "eth1", (1500, 1550))]),
+    ],
+)
+def test_a_network_that_is_too_large_for_all_hosts_is_of_neutron(sizes, found):
+    hosts = [with_links(f"h{number}", switch=SWITCH, eth1=size) for number, size in enumerate(sizes, 1)]
+    # It carries no tunnel.
+    server = with_links("c1", ["controller"], components=["neutron-server"], eth0=1500)
+    assert small(server, *hosts, network=VXLAN) == found

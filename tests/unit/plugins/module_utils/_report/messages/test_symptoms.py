@@ -136,6 +136,10 @@ def test_first_form_of_each_message_is_the_longest(code):
             "data network (h): the link eth1 has an MTU of 900, and the network needs 1500",
         ),
         (
+            Symptom(Code.MTU_TOO_LARGE, "neutron-server", "h", sizes=(1500, 1550)),
+            "neutron-server (h): the network needs an MTU of 1550 between hosts, and all their links have 1500",
+        ),
+        (
             Symptom(Code.BACK_END_DOWN, "haproxy", "h", setting="nova", unit="c1", probe="Connection refused"),
             "haproxy (h): the server c1 behind nova is down (Connection refused)",
         ),
