@@ -166,6 +166,14 @@ LEADS = (
         of_api="openstack catalog list",
     ),
     Lead(
+        # Whom Keystone does not find: it may look for them elsewhere, as a domain may have settings of its own.
+        re.compile(r"Could not find (?:user|group|project|domain): "),
+        "mysql --execute 'SELECT domain_id, name FROM keystone.local_user; "
+        "SELECT id, name, enabled FROM keystone.project; "
+        "SELECT DISTINCT domain_id, `group` FROM keystone.whitelisted_config'",
+        at=DATABASE,
+    ),
+    Lead(
         re.compile(r"address already in use|EADDRINUSE", re.IGNORECASE),
         "ss -lntp",
     ),

@@ -46,6 +46,10 @@ SIZES = (
     "SHOW GLOBAL STATUS WHERE Variable_name IN "
     "('Aborted_clients', 'Aborted_connects', 'Threads_connected', 'Max_used_connections')\""
 )
+USERS = (
+    "mysql --execute 'SELECT domain_id, name FROM keystone.local_user; SELECT id, name, enabled FROM keystone.project; "
+    "SELECT DISTINCT domain_id, `group` FROM keystone.whitelisted_config'"
+)
 SECRET = "Secret not found: no secret with matching uuid '00000000-1111-2222-3333-444444444444'"
 SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute"
 
@@ -53,6 +57,7 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
 @pytest.mark.parametrize(
     ("peer", "quote", "command"),
     [
+        (None, 'keystone.exception.UserNotFound: "Could not find user: admin."', f"on db: {USERS}"),
         (
             "libvirt",
             f"libvirt.libvirtError: {SECRET}",
