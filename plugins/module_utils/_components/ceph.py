@@ -18,10 +18,19 @@ PROJECTS = (
             Component(
                 "ceph-rgw",
                 depends_on=("ceph-mon", "ceph-osd", "keystone"),
+                only_where_present=True,
                 stages=("image",),
+                # What the clients of Swift's API say of whoever serves it
+                mentioned_as=(
+                    r"\b(?:Account|Container|Object) (?:DELETE|GET|HEAD|POST|PUT) failed\b",
+                ),
+                libraries=("swiftclient",),
                 log_name="rgw",
                 ports=(Port(7480),),
                 programs=("radosgw",),
+                commands=Commands(
+                    limits="radosgw-admin global quota get; radosgw-admin user list; ceph df",
+                ),
             ),
             Component(
                 "ceph-mon",

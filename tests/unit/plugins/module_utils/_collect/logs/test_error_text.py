@@ -61,6 +61,11 @@ MESSAGES = [
      "malformed", None, None, []),
     ("Value for option workers is not valid: invalid literal for int() with base 10: 'x'", "malformed", None, None, []),
     ("nova.exception_Remote.NoValidHost_Remote: No valid host was found.", None, None, None, []),
+    # The object store, by the clients of Swift's API
+    ("webob.exc.HTTPRequestEntityTooLarge: Image storage media is full: Object PUT failed", "full", None, None,
+     ["ceph-rgw"]),
+    ("Container HEAD failed: http://10.71.16.15:7480/swift/v1/images 403 Forbidden", "denied", "ceph-rgw",
+     "10.71.16.15", ["ceph-rgw"]),
     # The database
     ("(pymysql.err.OperationalError) (2003, \"Can't connect to MySQL server on '10.71.16.12' ([Errno 111] Connection "
      'refused)")', "refused", None, None, ["database"]),
