@@ -309,6 +309,7 @@ def check_store(stage: Stage[ImageDetails], store: str) -> None:
             "not_found",
             f"the cloud has no image store {store}; it has {offered}",
             resource=store,
+            hint="Choose one of these, or look at enabled_backends in glance-api.conf.",
         )
 
 

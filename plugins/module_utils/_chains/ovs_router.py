@@ -207,7 +207,7 @@ CHAIN = ChainDefinition(
             "neutron-l2-agent",
             wired,
             router_host,
-            "ovs-vsctl show",
+            "ovs-vsctl show; grep -rns ^bridge_mappings /etc/neutron",
         ),
         LinkDefinition(
             "router_unobstructed",

@@ -317,7 +317,8 @@ def link_of_taken_packets(code: str) -> LinkDefinition:
         "ovsdb",
         takes_packets,
         here,
-        "ovs-vsctl get Open_vSwitch . other_config; ovs-appctl dpif/show",
+        "ovs-vsctl get Open_vSwitch . other_config; ovs-appctl dpif/show; "
+        "ovs-ofctl --rsort dump-flows br-int table=0",
     )
 
 

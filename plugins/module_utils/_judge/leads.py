@@ -392,9 +392,14 @@ def log_command(
 
 def way_in(symptom: Symptom, case: Case) -> Advice | None:
     """Return the advice for a connection that did not come about, by the place and the port that an error names."""
-    found = (pattern.search(symptom.quote or "") for pattern in ENDS)
-    end = next(filter(None, found), None)
+    end = end_in(symptom.quote or "")
     return end and way(symptom.host, end["place"], int(end["port"]), case)
+
+
+def end_in(text: str) -> re.Match[str] | None:
+    """Return the place and the port of the other end of a connection that an error names, if it names one."""
+    found = (pattern.search(text) for pattern in ENDS)
+    return next(filter(None, found), None)
 
 
 def way(here: str | None, place: str, port: int, case: Case) -> Advice:

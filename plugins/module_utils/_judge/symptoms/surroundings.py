@@ -160,7 +160,8 @@ def for_a_large_network(
         if one.code is Code.MTU_TOO_SMALL
     }
     sizes = set(short.values())
-    if list(short) != needing or len(sizes) != 1 or len(needing) == 1:
+    agree = (list(short), len(sizes)) == (needing, 1)
+    if not agree or len(needing) == 1:
         # One host alone does not show what its network was meant to be.
         return []
     server = "neutron-server"

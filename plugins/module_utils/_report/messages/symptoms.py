@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..._components.tables import component_at
+from ..._judge.leads import NO_WAY, end_in
 from ..._model.codec import iso_of
 from ..._model.host import PLAIN
 from ..._model.how import How
@@ -323,7 +325,15 @@ def logged_failure(symptom: Symptom) -> Forms:
 def at_peer(symptom: Symptom) -> str:
     """Return how a component failed at its peer."""
     how = symptom.how if symptom.how in AT_PEER else None
-    return AT_PEER[how].failed.format(symptom.peer)
+    return AT_PEER[how].failed.format(with_unusual_port(symptom))
+
+
+def with_unusual_port(symptom: Symptom) -> str:
+    """Return the peer, with the place that an error names if none of the cloud's components usually listens there."""
+    end = end_in(symptom.quote or "") if symptom.how in NO_WAY else None
+    if end is None or component_at(int(end["port"])) is not None:
+        return f"{symptom.peer}"
+    return f"{symptom.peer} at {end['place']}:{end['port']}"
 
 
 def class_of(exception: str) -> str:

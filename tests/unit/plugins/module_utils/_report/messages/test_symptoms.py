@@ -61,6 +61,19 @@ def test_first_form_of_each_message_is_the_longest(code):
             "x (h): no answer from y (a.MessagingTimeout)",
         ),
         (seen(Kind.FAILED_AT, peer="y"), "x (h): failed while talking to y"),
+        # Where an error names a place at which no component usually is, that says more than whom its words are about.
+        (
+            seen(Kind.FAILED_AT, peer="y", how=How.REFUSED, quote="HTTPConnectionPool(host='10.0.0.1', port=8999): x"),
+            "x (h): connection refused by y at 10.0.0.1:8999",
+        ),
+        (
+            seen(Kind.FAILED_AT, peer="y", how=How.REFUSED, quote="HTTPConnectionPool(host='10.0.0.1', port=9696): x"),
+            "x (h): connection refused by y",
+        ),
+        (
+            seen(Kind.FAILED_AT, peer="y", how=How.ERROR, quote="http://10.0.0.1:8999/a answered 500"),
+            "x (h): error returned by y",
+        ),
         (
             seen(Kind.FAILED_AT, peer="neutron-server", how=How.MISSING, exception="a.EndpointNotFound"),
             "x (h): finds no endpoint of neutron-server in the catalog (EndpointNotFound)",
