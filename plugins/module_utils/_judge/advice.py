@@ -404,7 +404,7 @@ def by_place(symptom: Symptom, case: Case) -> Advice | None:
         text = (
             KERNEL.get(symptom.how) if symptom.kind == Kind.RESOURCE else None
         )
-        return command(text, symptom.host)
+        return command(text, symptom.host) or limits_of_peer(symptom, case)
     if symptom.setting is not None and (
         symptom.kind in SETTINGS or symptom.code is Code.OPTION_OF_PEER
     ):
@@ -484,6 +484,17 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
     if user and commands.rights_of_user:
         text = commands.rights_of_user.format(user=user[1])
     return command(text, symptom.peer_host or case.host_of(symptom.peer))
+
+
+def limits_of_peer(symptom: Symptom, case: Case) -> Advice | None:
+    """Return the command that shows how much a peer grants, which has told a component that it is full."""
+    texts: dict[How | None, str | None] = {
+        How.FULL: commands_of(symptom.peer).limits
+    }
+    return command(
+        texts.get(symptom.how),
+        symptom.peer_host or case.host_of(symptom.peer),
+    )
 
 
 def of_unit(cause: Cause, case: Case) -> Advice | None:

@@ -53,8 +53,11 @@ PATH = r"(?P<path>/[\w./@-]+)(?![\w./@-])"
 NO_ACCESS = "No such file or directory|Permission denied|Read-only file system|Exec format error"
 # What shows the room that is left at a path, and who may get to it
 ROOM, ACCESS = "df -h {path}; df -i {path}", "namei --long {path}"
-# An answer that something is more than it may be, and what shows options about that
-LIMITING = re.compile(r"exceed|maximum|too many|than the limit", re.IGNORECASE)
+# An answer that something is more than it may be by the options of a service, and what shows these
+LIMITING = re.compile(
+    r"^(?!.*\bflavor\b).*(?:exceed|maximum|too many|than the limit)",
+    re.IGNORECASE | re.DOTALL,
+)
 LIMITS = "grep -rnisE '^[^#]*(max|limit|quota)' {folders}"
 # Where a port is set that is not the usual one of any component
 SET_TO = (

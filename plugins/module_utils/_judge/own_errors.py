@@ -43,6 +43,13 @@ REFUSED = (
 NO_ROUTE = re.compile(
     r"(?:(?:404 )?Not Found:? )?The (?:resource could not be found|requested URL was not found)"
 )
+# What an answer names by its id, and how the client calls it where that is not the same
+NAMED = re.compile(
+    r"\b(?P<kind>snapshot|volume|image|network|port|subnet|flavor|router)s? ['\"(]?"
+    "(?P<id>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})",
+    re.IGNORECASE,
+)
+KINDS_OF_CLIENT = {"snapshot": "volume snapshot"}
 CERTIFICATES = "openssl s_client -connect {0} -showcerts < /dev/null"
 
 
@@ -127,11 +134,21 @@ def refused_values(case: Case) -> str | None:
     if stage.stage is not StageName.BOOT:
         return None
     server = case.details(BootDetails)
-    commands: list[str] = []
+    commands = named_in(stage)
     if server and server.flavor:
         commands.append(show_command("flavor", server.flavor.name))
     commands += images_of(case)
     return "; ".join(commands) or None
+
+
+def named_in(stage: Stage) -> list[str]:
+    """Return the commands that show what the cloud names in its answer."""
+    commands: list[str] = []
+    for match in NAMED.finditer(stage.error_message):
+        kind = match["kind"].lower()
+        noun = KINDS_OF_CLIENT.get(kind, kind)
+        commands.append(show_command(noun, match["id"]))
+    return commands
 
 
 def images_of(case: Case) -> list[str]:

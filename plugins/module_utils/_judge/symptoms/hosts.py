@@ -32,9 +32,9 @@ CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"
 # Who answers a program of a host
 ANSWERED_BY = {
-    "virsh": "libvirt",
-    "ovs-vsctl": "ovsdb",
-    "rabbitmqctl": "rabbitmq",
+    "libvirt": ("virsh",),
+    "ovsdb": ("ovs-vsctl", "ovs-ofctl", "ovs-appctl"),
+    "rabbitmq": ("rabbitmqctl",),
 }
 
 
@@ -323,8 +323,8 @@ def mute(case: Case) -> list[Symptom]:
         return []
     symptoms: list[Symptom] = []
     for host in hosts:
-        for program, component in ANSWERED_BY.items():
-            commands = hung_commands(host, {program})
+        for component, programs in ANSWERED_BY.items():
+            commands = hung_commands(host, programs)
             if not commands:
                 continue
             symptom = Symptom(

@@ -325,15 +325,15 @@ def logged_failure(symptom: Symptom) -> Forms:
 def at_peer(symptom: Symptom) -> str:
     """Return how a component failed at its peer."""
     how = symptom.how if symptom.how in AT_PEER else None
-    return AT_PEER[how].failed.format(with_unusual_port(symptom))
+    return AT_PEER[how].failed.format(whom(symptom))
 
 
-def with_unusual_port(symptom: Symptom) -> str:
-    """Return the peer, with the place that an error names if none of the cloud's components usually listens there."""
+def whom(symptom: Symptom) -> str:
+    """Return the peer, or the place that an error names if no component usually listens there."""
     end = end_in(symptom.quote or "") if symptom.how in NO_WAY else None
     if end is None or component_at(int(end["port"])) is not None:
         return f"{symptom.peer}"
-    return f"{symptom.peer} at {end['place']}:{end['port']}"
+    return f"{end['place']}:{end['port']}"
 
 
 def class_of(exception: str) -> str:

@@ -405,6 +405,11 @@ def on_a(component, symptom):
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.ALARM), "on a: rabbitmq-diagnostics alarms"),
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.DENIED), "on a: rabbitmqctl list_permissions"),
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.FULL), "on a: rabbitmqctl list_user_limits --global"),
+        (
+            "ceph-rgw",
+            seen(Kind.FAILED_AT, "glance-api", "b", peer="ceph-rgw", peer_host="a", how=How.FULL),
+            "on a: radosgw-admin global quota get",
+        ),
         ("nova-compute", seen(Kind.REPORT, "nova-compute", "a", how=How.MISSING), "on a: ls -l /dev/kvm"),
         ("ceph-osd", seen(Kind.REPORT, "ceph-osd", None, how=How.ALARM), "on a: ceph health detail"),
         ("ceph-osd", Symptom(Code.COMMAND_HANGS, "ceph-osd", how=How.SILENT), "on a: ceph health detail"),

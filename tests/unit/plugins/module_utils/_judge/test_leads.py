@@ -296,6 +296,7 @@ def test_a_log_is_shown_where_it_was_read():
     ("said", "is_limit"),
     [
         ("The limit has been exceeded on the number of allowed image properties. Attempted: 2, Maximum: 0", True),
+        ("Forbidden to exceed flavor value of number of serial ports passed in image meta.", False),
         ("Block Device Mapping is Invalid: You specified more local devices than the limit allows", True),
         ("Invalid image name", False),
         (None, False),

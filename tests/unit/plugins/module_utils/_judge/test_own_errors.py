@@ -45,6 +45,25 @@ def test_the_command_that_shows_what_was_asked_for(record, command):
     assert (verdict["next"], verdict["component"], verdict["headline"]) == (command, None, None)
 
 
+@pytest.mark.parametrize(
+    ("answer", "command"),
+    [
+        ("Block Device Mapping is Invalid: failed to get snapshot {id}.", "openstack volume snapshot show {id}"),
+        ("Network {id} could not be found.", "openstack network show {id}"),
+        ("Invalid volume '{id}', image {id}", "openstack volume show {id}; openstack image show {id}"),
+        ("Instance {id} and the snapshots of 2026", None),
+    ],
+)
+def test_what_the_answer_names_is_shown_first(answer, command):
+    """Nova says of a part of a server only that it could not get it."""
+    name = "0a1b2c3d-0000-4000-8000-0000000000ff"
+    record = failed("boot", "invalid", FLAVOR)
+    record["stages"][1]["error"]["message"] = answer.format(id=name)
+    usual = "openstack flavor show 'm1 large'; openstack image show 'i d'"
+    expected = f"{command}; {usual}" if command else usual
+    assert as_json.verdict_on(record)["next"] == expected.format(id=name)
+
+
 def call(service, method, path, status):
     return as_json.plain(Call(method, service, path, status, 1.0, 0.1, None))
 

@@ -866,11 +866,12 @@ def hung(*words):
     [
         ([hung("virsh", "dumpxml", "1"), hung("virsh", "domstate", "1")], ["libvirt"]),
         ([hung("docker", "exec", "ovs", "ovs-vsctl", "show"), hung("rabbitmqctl", "status")], ["ovsdb", "rabbitmq"]),
+        ([hung("ovs-appctl", "ofproto/trace"), hung("ovs-ofctl", "dump-flows", "br-int")], ["ovsdb"]),
         ([{**hung("virsh", "dumpxml", "1"), "kind": "failed"}], []),
         ([hung("cat", "/etc/virsh")], []),
         ([hung("virsh", "dumpxml", "1"), hung("rbd", "info", "vms/1")], []),
     ],
-    ids=["once", "in a container", "it has ended", "another program", "as all waits for Ceph"],
+    ids=["once", "in a container", "by several programs", "it has ended", "another program", "as all waits for Ceph"],
 )
 def test_a_service_that_does_not_answer_its_own_program_is_reported(unread, components_of_host):
     found = told(hosts.mute, host("c1", unread=unread))

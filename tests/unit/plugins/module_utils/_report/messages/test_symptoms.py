@@ -64,7 +64,7 @@ def test_first_form_of_each_message_is_the_longest(code):
         # Where an error names a place at which no component usually is, that says more than whom its words are about.
         (
             seen(Kind.FAILED_AT, peer="y", how=How.REFUSED, quote="HTTPConnectionPool(host='10.0.0.1', port=8999): x"),
-            "x (h): connection refused by y at 10.0.0.1:8999",
+            "x (h): connection refused by 10.0.0.1:8999",
         ),
         (
             seen(Kind.FAILED_AT, peer="y", how=How.REFUSED, quote="HTTPConnectionPool(host='10.0.0.1', port=9696): x"),
