@@ -28,8 +28,7 @@ PROJECTS = (
                 depends_on=("ovsdb", "neutron-l2-agent", "ovn-controller"),
                 carries=("DHCP",),
                 commands=Commands(
-                    state="ip -details link show; ovs-vsctl show",
-                    overview="ovs-vsctl show; ip -statistics link show",
+                    overview="ovs-vsctl show; ip -details -statistics link show; nft list ruleset",
                 ),
             ),
         ),

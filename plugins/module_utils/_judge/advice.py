@@ -103,6 +103,7 @@ CONSOLE = "openstack console log show {0}"
 # What shows cells that are disabled
 CELLS = "nova-manage cell_v2 list_cells"
 SCHEDULER = "nova-scheduler"
+NETWORK, DHCP_AGENT = "data network", "neutron-dhcp-agent"
 
 
 def advice_for(
@@ -282,12 +283,12 @@ def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     return followed(shown, state_of(cause, case))
 
 
-def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice:
+def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice | None:
     """Return the state of the cause, and what shows more where the run leaves what it has created."""
     kept = Advice(Reason.KEEP, then=shown)
     state = command(commands_of(cause.component).state, cause.host)
     looked = state or state_of(cause, case)
-    return replace(looked, then=kept) if looked else kept
+    return followed(looked, kept)
 
 
 def changed_option(cause: Cause, case: Case) -> Advice | None:
@@ -337,10 +338,22 @@ def state_of(cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows whether a component works: by its unit, or by what it reports itself."""
     if cause.component == INSTANCE:
         return of_guest(case)
+    if cause.host is None and cause.component == NETWORK:
+        return at_all_ends(case)
     overview = commands_of(cause.component).overview
     return of_unit(cause, case) or command(
         overview, cause.host or case.instance_host
     )
+
+
+def at_all_ends(case: Case) -> Advice | None:
+    """Return what shows the network on the hosts between which the guests' packets go."""
+    others = filter(None, (case.second_host, case.host_of(DHCP_AGENT)))
+    shown: Advice | None = None
+    for host in dict.fromkeys((case.instance_host, *others)):
+        text = commands_of(NETWORK).overview
+        shown = followed(shown, command(text, host))
+    return shown
 
 
 def of_guest(case: Case) -> Advice | None:
@@ -392,9 +405,8 @@ def by_component(symptom: Symptom, cause: Cause) -> Advice | None:
         How.DENIED: commands.rights,
         How.FULL: commands.limits,
     }
-    return command(
-        texts.get(symptom.how) or commands.state, symptom.host or cause.host
-    )
+    usual = commands.state or commands.overview
+    return command(texts.get(symptom.how) or usual, symptom.host or cause.host)
 
 
 def by_place(symptom: Symptom, case: Case) -> Advice | None:

@@ -295,6 +295,22 @@ def test_a_command_about_what_the_run_has_removed_needs_a_run_that_keeps_it():
     )
 
 
+def test_a_network_is_looked_at_at_both_ends_and_its_packets_where_there_are_any():
+    """The guest is gone when somebody reads it: it sends no packets that could be listened for."""
+    agent = {"component": "neutron-dhcp-agent", "unit": "x.service", "state": "running"}
+    hosts = [as_json.host("c1", facts={"domain": {"name": "x"}}), as_json.host("n1", facts={"services": [agent]})]
+    listening = "tcpdump -n -e -i any port 67"
+    link = Link("dhcp_received", LinkState.BROKEN, "data network", command=listening, reader="c1")
+    lost = cause("data network", None, seen(Kind.LINK, "data network", None, link=link))
+    network = as_json.plain(Resource("network", "1d", "n", created=True))
+    case = case_of(hosts, stages=[as_json.stage("network", "ok", resources=[network])], created=1)
+    look = "ovs-vsctl show; ip -details -statistics link show; nft list ruleset"
+    assert in_words(advice.command_for(lost, case)) == (
+        f"on c1: {look}; on n1: {look}; "
+        f"run it again with -e stackproof_keep=on_failure, and with the ids of that run: on c1: {listening}"
+    )
+
+
 def test_of_each_suspect_there_is_something_to_look_at():
     case = case_of([with_units("a", "x.service")])
     # Who reads it later than the run gets the same logs.
