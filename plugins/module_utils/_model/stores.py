@@ -38,12 +38,13 @@ def is_default_drop(rule: Optional[str]) -> bool:
 
 @dataclass(frozen=True)
 class Bridge:
-    """A bridge of Open vSwitch. interfaces: the names of those that are plugged into it."""
+    """A bridge of Open vSwitch. interfaces: the names of those that are plugged into it. flows: how many it has."""
 
     name: str
     datapath: str
     fail_mode: Optional[str]
     interfaces: tuple[str, ...]
+    flows: Optional[int] = omitted()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from ..._model.stores import (
@@ -42,6 +42,7 @@ SETTINGS = (
 PROTOCOLS = "--protocols=OpenFlow10,OpenFlow13,OpenFlow14,OpenFlow15"
 # The beginning of a port, such as 1(eth1): addr:..., and the flags of its configuration
 PORT = re.compile(r" \w+\(([^)]+)\): addr:")
+COUNT = re.compile(r"\bflow_count=(\d+)")
 DROPS = {"PORT_DOWN": ALL_PACKETS, "NO_RECV": INCOMING, "NO_FWD": OUTGOING}
 
 
@@ -108,11 +109,15 @@ def read(host: Host) -> Switch:
             )
         )
     drops = drops_of(host, bridges)
+    counts = flows_of(host, bridges)
     settings = settings_of(host)
     sessions = sessions_of(host) if is_gateway(settings) else {}
     return Switch(
         settings=settings,
-        bridges=tuple(bridges),
+        bridges=tuple(
+            replace(bridge, flows=counts.get(bridge.name))
+            for bridge in bridges
+        ),
         interfaces=tuple(
             interface_of(
                 row,
@@ -178,6 +183,27 @@ def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:
             break
         drops.update(found)
     return drops
+
+
+def flows_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, int]:
+    """Return how many flows each of some bridges has."""
+    counts: dict[str, int] = {}
+    for bridge in bridges:
+        found = host.attempt(
+            f"the number of flows of {bridge.name}", flows_on, bridge.name
+        )
+        if found is None:
+            break
+        counts[bridge.name] = found
+    return counts
+
+
+def flows_on(host: Host, bridge: str) -> int:
+    output = host.ask("ovs", "ovs-ofctl", PROTOCOLS, "dump-aggregate", bridge)
+    counted = COUNT.search(output)
+    if counted is None:
+        raise ValueError(output)
+    return int(counted[1])
 
 
 def drops_on(host: Host, bridge: str) -> dict[str, str]:

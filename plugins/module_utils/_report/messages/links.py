@@ -336,6 +336,21 @@ LINKS = {
             "the flags of the port {subject} of the switch drop {found}",
         ),
     ),
+    **dict.fromkeys(
+        (
+            "bridge_flows",
+            "dhcp_l2_bridge_flows",
+            "destination_bridge_flows",
+            "ovn_gateway_bridge_flows",
+            "router_l2_bridge_flows",
+            "path_bridge_flows",
+        ),
+        LinkText(
+            "the bridges of the switch have flows",
+            "the bridge {subject} has no flows, so it drops all packets",
+            "the bridge {subject} has no flows",
+        ),
+    ),
     "ovs_linked": LinkText(
         "the link of the port is up", "the link of the port is {found}"
     ),

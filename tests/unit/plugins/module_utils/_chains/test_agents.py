@@ -16,6 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.chain 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.codec import from_json
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
+from recorded_hosts import count_flows
 from tree import RECORDED
 
 Json = dict[str, Any]
@@ -28,7 +29,7 @@ L2, DHCP = "neutron-l2-agent", "neutron-dhcp-agent"
 def chains_of(*changes: Callable[[Json], None]) -> dict[str, Chain]:
     """Return the chains of the recorded run, after changes of what its hosts showed."""
     record = copy.deepcopy(STOPPED)
-    for change in changes:
+    for change in (count_flows, *changes):
         change(record)
     return {chain.name: chain for chain in walked(from_json(Record, record), "metadata")}
 
@@ -89,6 +90,11 @@ def with_tunnel_that_drops(record: Json) -> None:
     switch["interfaces"].append({"name": "vxlan-1", "kind": "vxlan", "ofport": 2, "drops": "outgoing packets"})
 
 
+def without_flows(record: Json) -> None:
+    for bridge in host(record, HERE)["stores"]["switch"]["bridges"]:
+        bridge["flows"] = 0 if bridge["name"] == "br-ex" else 21
+
+
 def dead_vlan(record: Json) -> None:
     interface(record)["tag"] = 4095
 
@@ -123,6 +129,7 @@ BREAKS = [
     (unpatched, "agent_patches", L2, HERE),
     (with_uplink_that_drops, "ports_open", "ovsdb", HERE),
     (with_tunnel_that_drops, "ports_open", "ovsdb", HERE),
+    (without_flows, "bridge_flows", L2, HERE),
     (binding_failed, "ovs_bound", "neutron-server", None),
     (unplugged, "ovs_plugged", "ovsdb", HERE),
     (dead_vlan, "ovs_tagged", L2, HERE),

@@ -124,6 +124,22 @@ def test_a_bridge_without_a_wire_breaks_the_path_on_either_host(name: str) -> No
     assert (link.code, link.owner, link.host) == ("path_bridge_wired", "ovsdb", name)
 
 
+@pytest.mark.parametrize("name", [FIRST, SECOND])
+def test_a_bridge_without_flows_breaks_the_path_on_either_host(name: str) -> None:
+    def emptied(record: Json) -> None:
+        for bridge in switch_of(record, FIRST)["bridges"] + switch_of(record, SECOND)["bridges"]:
+            bridge["flows"] = 7
+        switch_of(record, name)["bridges"][0]["flows"] = 0
+
+    link = broken_by(emptied)
+    assert (link.code, link.owner, link.host) == ("path_bridge_flows", "neutron-l2-agent", name)
+
+
+def switch_of(record: Json, name: str) -> Json:
+    found: Json = host(record, name)["stores"]["switch"]
+    return found
+
+
 def test_hosts_of_which_none_has_a_wire_are_not_unlike_each_other() -> None:
     def unplugged(record: Json) -> None:
         for one in filter(None, (one["stores"] for one in record["hosts"])):
@@ -142,6 +158,7 @@ def test_flows_that_let_all_pass_hold() -> None:
         "path_tunnel": LinkState.NOT_APPLICABLE,
         "path_bridge_wired": LinkState.HOLDS,
         "path_ports_open": LinkState.HOLDS,
+        "path_bridge_flows": LinkState.NOT_APPLICABLE,
         "path_sent": LinkState.HOLDS,
         "path_directed": LinkState.NOT_APPLICABLE,
         "path_received": LinkState.HOLDS,

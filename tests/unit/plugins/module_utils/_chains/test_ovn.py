@@ -171,6 +171,24 @@ def without_wire(record: Json) -> None:
         bridge["interfaces"] = [name for name in bridge["interfaces"] if name != "eth1"]
 
 
+def with_counts(record: Json, **flows: int) -> None:
+    """Have some bridges have so many flows, by their names without br-."""
+    for bridge in switch(record)["bridges"]:
+        bridge["flows"] = flows[bridge["name"].removeprefix("br-")]
+
+
+def without_flows(record: Json) -> None:
+    with_counts(record, int=0, ex=1)
+
+
+def test_flows_of_the_bridge_of_a_physical_network_are_not_of_ovn():
+    """It has one that Open vSwitch makes itself, unless it is to wait for a controller."""
+    link = chains_of(lambda record: with_counts(record, int=21, ex=0))["ovn_port"].broken
+    assert link is not None
+    assert (link.code, link.owner, link.subject) == ("bridge_flows", "ovsdb", "br-ex")
+    assert links.broken(link)[0] == "the bridge br-ex has no flows, so it drops all packets"
+
+
 def without_tunnel(record: Json) -> None:
     tunnels = [one for one in switch(record)["interfaces"] if one.get("remote")]
     switch(record)["interfaces"].remove(tunnels[0])
@@ -244,6 +262,7 @@ BREAKS = {
     "ovn_southbound_open": (without_socket("OVN's chassis"), "ovn-sb-db", "controller1"),
     "bridge_wired": (without_wire, "ovsdb", HERE),
     "ports_open": (with_uplink_that_drops, "ovsdb", HERE),
+    "bridge_flows": (without_flows, "ovn-controller", HERE),
     "ovn_northd_active": (put(databases, northd="paused"), "ovn-northd", "controller1"),
     "ovn_northd_translates": (put(databases, version=9, translated=4), "ovn-northd", "controller1"),
     "ovn_host_remote": (with_remote, "ovn-controller", HERE),

@@ -18,7 +18,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.codec 
 from ansible_collections.stackproof.provision.plugins.module_utils._model.host import Examination
 from ansible_collections.stackproof.provision.plugins.module_utils._model.record import Record
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
-from recorded_hosts import printed
+from recorded_hosts import count_flows, printed
 from tree import RECORDED
 
 Json = dict[str, Any]
@@ -172,7 +172,7 @@ def test_without_a_router_the_dhcp_agent_has_to_start_the_proxy() -> None:
 
 
 def test_the_chain_of_a_router_with_its_floating_ip_holds(served: Change) -> None:
-    states = {link.code: link.state for link in chains_of(reporting, bound, served)["ovs_router"].links}
+    states = {link.code: link.state for link in chains_of(reporting, bound, served, count_flows)["ovs_router"].links}
     assert set(states.values()) == {LinkState.HOLDS}, states
 
 

@@ -37,6 +37,26 @@ def test_what_a_port_is_told_to_drop(replay, flags, drops):
     assert next(one.drops for one in read.interfaces if one.name == "eth1") == drops
 
 
+def test_the_flows_of_each_bridge_are_counted(replay):
+    assert {bridge.name: bridge.flows for bridge in switch.read(replay(HOST)).bridges} == {"br-int": 21, "br-ex": 1}
+
+
+@pytest.mark.parametrize(
+    ("answer", "flows"),
+    [
+        (
+            (0, "NXST_AGGREGATE reply (xid=0x4): packet_count=0 byte_count=0 flow_count=0", ""),
+            {"br-int": 0, "br-ex": 0},
+        ),
+        ((1, "", "ovs-ofctl: br-int is not a bridge or a socket"), {"br-int": None, "br-ex": None}),
+        ((0, "it prints something else", ""), {"br-int": None, "br-ex": None}),
+    ],
+)
+def test_flows_that_cannot_be_counted_are_unknown(replay, answer, flows):
+    found = switch.read(replay(HOST, {"dump-aggregate": answer})).bridges
+    assert {bridge.name: bridge.flows for bridge in found} == flows
+
+
 @pytest.mark.parametrize("state", ["up", "down"])
 def test_the_state_of_a_session_between_two_gateways(replay, state):
     sessions = (RECORDED / f"commands/bfd-{state}.json").read_text()
