@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 
+from .._collect.api.refused import is_about_zone
 from .._components.tables import answering_as
 from .._model.details import BootDetails, VolumeDetails
 from .._model.finding import Advice
@@ -58,9 +59,19 @@ def is_own_error(stage: Stage) -> bool:
     error = stage.error
     if error is None or NO_VALID_HOST in error.message:
         return False
-    return error.kind in KINDS and not (
-        is_token_rejected(stage) or NO_ROUTE.match(error.answer or "")
+    of_cloud = (
+        is_default_zone(stage),
+        is_token_rejected(stage),
+        NO_ROUTE.match(error.answer or ""),
     )
+    return error.kind in KINDS and not any(of_cloud)
+
+
+def is_default_zone(stage: Stage) -> bool:
+    """Return whether an API does not know a zone that it has put into the request itself: the run chose none."""
+    error = stage.error
+    is_about = error is not None and is_about_zone(error)
+    return is_about and "requested_zone" not in stage.details
 
 
 def is_refusal(case: Case) -> bool:

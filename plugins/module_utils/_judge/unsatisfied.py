@@ -82,7 +82,7 @@ def of_case(case: Case) -> Explanation | None:
     error = case.stage.error
     if error is None:
         return None
-    if refused.is_about_zone(error):
+    if refused.is_about_zone(error) and requested_zone(case):
         return without_zone(case)
     explanation = (
         unsupported(case)

@@ -134,6 +134,23 @@ def test_an_api_without_a_path_that_the_others_have_is_judged(answer, is_judged)
     assert ("neutron-server" in suspects) is is_judged
 
 
+@pytest.mark.parametrize(
+    ("stage", "service", "answer", "component"),
+    [
+        ("volume", "block-storage", "Availability zone 'az9' is invalid.", "cinder-api"),
+        ("boot", "compute", "The requested availability zone is not available", "nova-api"),
+    ],
+)
+def test_a_zone_that_the_run_did_not_ask_for_is_of_the_settings_of_the_api(stage, service, answer, component):
+    def verdict_on(**details):
+        record = failed(stage, "invalid", details, calls=[call(service, "POST", "/things", 400)])
+        record["stages"][-1]["error"] |= {"answer": answer, "status": 400}
+        return as_json.verdict_on(with_changed(component, f"/etc/{component}/x.conf", record))
+
+    assert (verdict_on()["component"], verdict_on()["host"]) == (component, "ctl")
+    assert verdict_on(requested_zone="az9")["component"] is None
+
+
 def test_who_refuses_what_it_has_just_made_with_other_settings_is_named():
     network = as_json.plain(Resource("network", "1234-n", "run-network", created=True))
     asked = call("network", "POST", "/v2.0/subnets", 409)
