@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -109,15 +109,11 @@ def read(host: Host) -> Switch:
             )
         )
     drops = drops_of(host, bridges)
-    counts = flows_of(host, bridges)
     settings = settings_of(host)
     sessions = sessions_of(host) if is_gateway(settings) else {}
     return Switch(
         settings=settings,
-        bridges=tuple(
-            replace(bridge, flows=counts.get(bridge.name))
-            for bridge in bridges
-        ),
+        bridges=with_flows(host, bridges),
         interfaces=tuple(
             interface_of(
                 row,
@@ -185,8 +181,8 @@ def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:
     return drops
 
 
-def flows_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, int]:
-    """Return how many flows each of some bridges has."""
+def with_flows(host: Host, bridges: Sequence[Bridge]) -> tuple[Bridge, ...]:
+    """Return bridges with the number of flows of each."""
     counts: dict[str, int] = {}
     for bridge in bridges:
         found = host.attempt(
@@ -195,7 +191,9 @@ def flows_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, int]:
         if found is None:
             break
         counts[bridge.name] = found
-    return counts
+    return tuple(
+        replace(bridge, flows=counts.get(bridge.name)) for bridge in bridges
+    )
 
 
 def flows_on(host: Host, bridge: str) -> int:
