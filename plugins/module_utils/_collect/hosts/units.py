@@ -177,9 +177,18 @@ def state_of(
         return "failed"
     if active in ("activating", "deactivating"):
         return active
-    if unit.get("FreezerState", "").startswith("frozen") or "T" in states:
+    if unit.get("FreezerState", "").startswith("frozen"):
         return "frozen"
-    return WELL
+    return "frozen" if is_suspended(states) else WELL
+
+
+def is_suspended(states: Sequence[str]) -> bool:
+    """Return whether signals have stopped the oldest process of a unit, or most of them.
+
+    A sudo that a service has begun may stop itself, and what it runs goes on.
+    """
+    stopped = states.count("T")
+    return states[:1] == ["T"] or 2 * stopped > len(states)
 
 
 def is_here(unit: Unit) -> bool:

@@ -262,7 +262,11 @@ def test_a_unit_of_which_nothing_is_known_is_no_service():
     ("ps", "state"),
     [
         ("nova-compute.service Tsl\n", "frozen"),
-        ("nova-compute.service            Ssl\nnova-compute.service            T\n", "frozen"),
+        # Its oldest process, or most of them
+        ("nova-compute.service            Tsl\nnova-compute.service            S\n", "frozen"),
+        ("nova-compute.service Ssl\nnova-compute.service T\nnova-compute.service T\n", "frozen"),
+        # On the lab a sudo of an agent stopped itself, and what it had begun went on.
+        ("nova-compute.service            Ssl\nnova-compute.service            T\n", "running"),
         # A debugger holds it, a disk keeps it waiting, or it is another unit's.
         ("nova-compute.service tsl\n", "running"),
         ("nova-compute.service Ds\n", "running"),
