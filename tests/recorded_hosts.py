@@ -34,7 +34,7 @@ def second(text):
 
 
 def count_flows(record):
-    """Have each bridge have as many flows as br-int has on the lab: the recorded runs did not count them yet."""
+    """Give each bridge as many flows as br-int has on the lab: the recorded runs did not count them yet."""
     for one in record["hosts"]:
         for bridge in ((one["stores"] or {}).get("switch") or {"bridges": []})["bridges"]:
             bridge["flows"] = 23

@@ -11,9 +11,8 @@ short_description: 'Sixth stage of a run: checks the guest''s metadata'
 version_added: 0.1.0
 description:
   - Reads the console until the guest has shown that it read the server's metadata and its user data.
+  - Then adds the ends of the compute service's events to the record of the stage boot, which did not wait for them.
   - With a floating IP, also sends the guest a ping and opens a TCP connection.
-  - Meanwhile the compute service has written the ends of its events of the boot, which the record of the stage boot
-    gets now.
   - It distinguishes no console output, no lease, no metadata, wrong metadata and no user data.
 extends_documentation_fragment:
   - stackproof.provision._stage.cloud

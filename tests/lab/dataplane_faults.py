@@ -74,7 +74,9 @@ fault(
     done(OTHER, "ovs-vsctl del-port br-ex eth1", "ovs-vsctl add-port br-ex eth1"),
     f"data-network ovsdb {FIREWALL}",
     OTHER,
-)  # The hosts' links have 1500, and the guests are given more: the first of their packets that is too large is lost.
+)
+
+# The hosts' links have 1500, and the guests are given more: the first of their packets that is too large is lost.
 NEUTRON, SERVERS = "/etc/neutron/neutron.conf", ("neutron-api", "neutron-rpc-server")
 LARGER, AGAIN = r"sed -i '/^\[DEFAULT\]/a global_physnet_mtu = 1600'", f"systemctl restart {' '.join(SERVERS)}"
 fault(

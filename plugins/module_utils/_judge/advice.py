@@ -499,7 +499,7 @@ def rights(symptom: Symptom, case: Case) -> Advice | None:
 
 
 def limits_of_peer(symptom: Symptom, case: Case) -> Advice | None:
-    """Return the command that shows how much a peer grants, which has told a component that it is full."""
+    """Return the command that shows how much a peer grants that had no room for what a component sent."""
     texts: dict[How | None, str | None] = {
         How.FULL: commands_of(symptom.peer).limits
     }

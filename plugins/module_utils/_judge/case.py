@@ -78,7 +78,7 @@ class Case:
 
     @cached_property
     def removed(self) -> frozenset[str]:
-        """Return what commands would name of the run that is no longer there: ids, and the addresses of ports."""
+        """Return what a command has in it that needs what is no longer there: ids, addresses of ports, a program."""
         record = self.record
         if not record.is_removed:
             return frozenset()

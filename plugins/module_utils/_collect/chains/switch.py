@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -167,30 +167,34 @@ def settings_of(host: Host) -> dict[str, str]:
     return {name: text for name, text in chosen.items() if text is not None}
 
 
+def of_each(
+    host: Host,
+    bridges: Iterable[Bridge],
+    what: str,
+    ask: Callable[[Host, str], T],
+) -> dict[str, T]:
+    """Return what is asked about each bridge by its name, up to the first one about which there is no answer."""
+    found: dict[str, T] = {}
+    for bridge in bridges:
+        answer = host.attempt(f"{what} of {bridge.name}", ask, bridge.name)
+        if answer is None:
+            # The others would be refused, or hang, as well.
+            break
+        found[bridge.name] = answer
+    return found
+
+
 def drops_of(host: Host, bridges: Iterable[Bridge]) -> dict[str, str]:
     """Return which packets the flags of each port of some bridges have it drop, if any."""
     drops: dict[str, str] = {}
-    for bridge in bridges:
-        found = host.attempt(
-            f"the ports of {bridge.name}", drops_on, bridge.name
-        )
-        if found is None:
-            # The others would be refused, or hang, as well.
-            break
+    for found in of_each(host, bridges, "the ports", drops_on).values():
         drops.update(found)
     return drops
 
 
 def with_flows(host: Host, bridges: Sequence[Bridge]) -> tuple[Bridge, ...]:
     """Return bridges with the number of flows of each."""
-    counts: dict[str, int] = {}
-    for bridge in bridges:
-        found = host.attempt(
-            f"the number of flows of {bridge.name}", flows_on, bridge.name
-        )
-        if found is None:
-            break
-        counts[bridge.name] = found
+    counts = of_each(host, bridges, "the number of flows", flows_on)
     return tuple(
         replace(bridge, flows=counts.get(bridge.name)) for bridge in bridges
     )

@@ -30,7 +30,7 @@ SEVERE = re.compile(
 )
 CEPH_COMMANDS = {"ceph", "rbd"}
 HUNG = "hung"
-# Who answers a program of a host
+# The programs of a host that each component answers
 ANSWERED_BY = {
     "libvirt": ("virsh",),
     "ovsdb": ("ovs-vsctl", "ovs-ofctl", "ovs-appctl"),

@@ -20,6 +20,7 @@ from ..._model.service import services_of
 from ..._model.stores import NetworkLink
 from ..._model.symptom import Code, Symptom
 from ..case import Case
+from .cloud import NETWORK_SERVER
 
 # Every host has these.
 LOCAL_NAMES = ("localhost", "localhost.localdomain")
@@ -164,12 +165,11 @@ def for_a_large_network(
     if not agree or len(needing) == 1:
         # One host alone does not show what its network was meant to be.
         return []
-    server = "neutron-server"
     return [
         Symptom(
             Code.MTU_TOO_LARGE,
-            server,
-            host=case.host_of(server),
+            NETWORK_SERVER,
+            host=case.host_of(NETWORK_SERVER),
             sizes=sizes.pop(),
         )
     ]

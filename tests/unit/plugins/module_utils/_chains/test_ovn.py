@@ -172,7 +172,7 @@ def without_wire(record: Json) -> None:
 
 
 def with_counts(record: Json, **flows: int) -> None:
-    """Have some bridges have so many flows, by their names without br-."""
+    """Set the number of flows of each bridge, by its name without br-."""
     for bridge in switch(record)["bridges"]:
         bridge["flows"] = flows[bridge["name"].removeprefix("br-")]
 
