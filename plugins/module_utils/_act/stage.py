@@ -184,8 +184,10 @@ class Stage(Generic[D]):
             if not session.is_unanswered(exc):
                 self._note_refusal(exc, kind, name)
                 raise
-            self.run.ledger.write(ledger.LOST, kind, name)
             hangs = session.may_still_take_effect(exc)
+            self.run.ledger.write(
+                ledger.LOST, kind, name, **{ledger.HANGS: hangs}
+            )
             looks = LOOKS_AFTER_BREAK
             if hangs:
                 looks = LOOKS_AFTER_TIMEOUT

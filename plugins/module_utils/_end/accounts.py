@@ -50,12 +50,9 @@ def missing_in_ledger(run: Run) -> list[Entry]:
     """Return what the record alone knows, as entries of a ledger."""
     return [
         {
-            "kind": kind,
-            "name": name,
-            "id": identity,
-            "begun": None,
-            "lost": None,
+            **ledger.begun(kind, name, at=None),
             "event": ledger.MADE,
+            "id": identity,
             KNOWN_BY: RECORD,
         }
         for (kind, name), identity in recorded(run).items()

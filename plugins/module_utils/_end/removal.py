@@ -462,11 +462,11 @@ class Removal:
         A request that was under way when its run was killed may still take effect: look for a while.
         """
         self.missed_since = self.missed_since or time.monotonic()
-        answered = self.sought and not self.entry["lost"]
-        is_old = (
-            seconds_between(self.entry["lost"] or self.entry["begun"], now())
-            > OLD
-        )
+        waited = time.monotonic() - self.missed_since > SETTLE
+        since = self.entry["lost"] or self.entry["begun"]
+        is_old = since is not None and seconds_between(since, now()) > OLD
+        # What the record alone knows has no time, and its answer came.
+        answered = since is None or (self.sought and not self.entry["lost"])
         if answered and self.may_be_hidden:
             self.final = True
             self.reason = (
@@ -474,10 +474,15 @@ class Removal:
                 "Clean up with the role as it was"
             )
             return
-        self.gone = (
-            answered or is_old or time.monotonic() - self.missed_since > SETTLE
-        )
         self.reason = "the answer to its creation never came"
+        if self.entry[ledger.HANGS] and not (self.sought or is_old):
+            self.final = waited
+            self.reason += (
+                ", and the service may still come to the request. "
+                f"Clean up once more after {OLD // 60} minutes"
+            )
+            return
+        self.gone = answered or is_old or waited
 
 
 def lost_interface(run: Run, entry: Entry) -> Any:

@@ -20,6 +20,8 @@ from .masking import words_of
 BEGUN, LOST, MADE, REFUSED, GONE = "begun", "lost", "made", "refused", "gone"
 # After these events the resource may exist.
 OPEN = (BEGUN, LOST, MADE)
+# Whether the service that has not answered hangs, so that it may still make the resource
+HANGS = "hangs"
 # In characters; the ledger of a run has some thousand.
 LONGEST = 4 << 20
 # In characters; the largest record so far had less than a hundredth of that.
@@ -138,28 +140,30 @@ def ends_whole(path: str) -> bool:
         return stream.read() in (b"", b"\n")
 
 
-def enter(entries: Entries, line: dict[str, Any]) -> None:
-    key = (line["kind"], line["name"])
-    new = {
-        "kind": line["kind"],
-        "name": line["name"],
+def begun(kind: str, name: str, at: str | None) -> Entry:
+    """Return the entry of a resource whose creation has begun: nothing else is known of it."""
+    return {
+        "kind": kind,
+        "name": name,
+        "event": BEGUN,
         "id": None,
-        "begun": line["at"],
+        "begun": at,
         "lost": None,
+        HANGS: False,
     }
-    entry = entries.setdefault(key, new)
+
+
+def enter(entries: Entries, line: dict[str, Any]) -> None:
+    kind, name = line["kind"], line["name"]
+    new = begun(kind, name, line["at"])
+    entry = entries.setdefault((kind, name), new)
     if line["event"] == BEGUN:
         # Begun again after the first one was gone or refused, whose id and times are not those of this one.
-        entry.update(id=None, begun=line["at"], lost=None)
+        entry.update(new)
     elif line["event"] == LOST:
         entry["lost"] = line["at"]
-    entry["event"] = line["event"]
     entry.update(
-        {
-            name: value
-            for name, value in line.items()
-            if name not in ("at", "event", "kind", "name")
-        }
+        {field: value for field, value in line.items() if field != "at"}
     )
 
 

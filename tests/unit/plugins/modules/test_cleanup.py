@@ -175,6 +175,16 @@ def test_a_ledger_that_was_lost_is_no_reason_to_leave_anything(call, cloud, left
     assert "the ledger has lost lines; it was deleted" in leftovers[0]["reason"]
 
 
+def test_what_the_record_alone_knows_and_is_gone_already_is_cleaned_up(call, cloud, left_run):
+    run = left_run("run-1")
+    _id, network = cloud.things["/network/v2.0/networks"].popitem()
+    as_json.put_stage(
+        run, as_json.stage("network", "ok", resources=[{**resource_of("network", network), "created": True}])
+    )
+    os.unlink(run.path("ledger.jsonl"))
+    assert call(module, run_dir=run.directory, cloud="small")["runs"][0]["left"] == []
+
+
 def test_a_foreign_resource_that_a_damaged_record_names_stays(call, cloud, left_run):
     run, foreign = left_run("run-1"), cloud.put("networks", name="theirs")
     lie = {"kind": "network", "id": foreign["id"], "name": "stackproof-run-1-subnet", "created": True}

@@ -144,6 +144,7 @@ def test_a_creation_that_is_lost_twice_is_given_up_and_stays_lost(cloud, run, st
         create(stage())
     assert len(cloud.asked("POST", NETWORKS)) == 2
     assert ledger(run) == [("begun", None), ("lost", None)]
+    assert [entry["hangs"] for entry in run.ledger.entries.values()] == [False]
 
 
 def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage, monkeypatch):
@@ -154,6 +155,7 @@ def test_a_creation_that_hangs_is_not_asked_for_twice(cloud, run, stage, monkeyp
         create(stage(api_timeout=0.2))
     assert cloud.asked("POST", NETWORKS) == [("POST", NETWORKS)]
     assert ledger(run) == [("begun", None), ("lost", None)]
+    assert [entry["hangs"] for entry in run.ledger.entries.values()] == [True]
 
 
 def test_a_creation_that_hangs_though_it_took_effect_is_found(cloud, stage):

@@ -685,6 +685,39 @@ def test_a_creation_that_never_shows_counts_as_none_after_a_while(cloud, run, re
     assert cloud.asked("DELETE") == []
 
 
+def test_what_a_service_that_hangs_may_still_make_is_left(cloud, run, remove):
+    """Nova has made a server a minute after its client had given up."""
+    name = f"{MARK}-network"
+    run.ledger.write(ledger.BEGUN, "network", name)
+    run.ledger.write(ledger.LOST, "network", name, hangs=True)
+    (left,) = remove()
+    assert (left.kind, left.id) == ("network", None)
+    assert left.reason == (
+        "the answer to its creation never came, and the service may still come to the request. "
+        "Clean up once more after 10 minutes"
+    )
+    cloud.put("networks", name=name)
+    assert remove() == []
+    assert cloud.all("networks") == []
+
+
+@pytest.mark.usefixtures("cloud")
+def test_what_a_service_has_not_made_for_long_is_gone(run, remove, monkeypatch):
+    monkeypatch.setattr(removal, "OLD", 0)
+    run.ledger.write(ledger.BEGUN, "network", f"{MARK}-network")
+    run.ledger.write(ledger.LOST, "network", f"{MARK}-network", hangs=True)
+    assert remove() == []
+
+
+@pytest.mark.usefixtures("cloud")
+def test_what_was_found_after_a_service_had_hung_is_gone_for_good(run, had, remove):
+    """It was asked for once, so that no second one may come."""
+    network = had("network")
+    run.ledger.write(ledger.LOST, "network", network["name"], hangs=True)
+    run.ledger.write(ledger.MADE, "network", network["name"], id=network["id"])
+    assert remove() == []
+
+
 def test_a_creation_of_long_ago_is_not_waited_for(cloud, run, remove, monkeypatch):
     monkeypatch.setattr(removal, "SETTLE", 60)
     line = {"at": "2026-01-01T00:00:00.000000+00:00", "event": "begun", "kind": "network", "name": f"{MARK}-network"}
