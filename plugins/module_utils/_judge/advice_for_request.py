@@ -48,6 +48,8 @@ BY_SHORTAGE = {
     Shortage.BACKENDS_DISABLED: "openstack volume service list --service cinder-volume --long",
     Shortage.BACKEND_MISSING: POOLS,
     Shortage.POOLS_FULL: POOLS,
+    Shortage.POOL_LIMIT: POOLS,
+    Shortage.POOL_RATIO: POOLS,
 }
 # What no host has is to be seen in the flavor alone, unless an image asks for it.
 OF_FLAVOR = (

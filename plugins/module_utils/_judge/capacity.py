@@ -594,16 +594,57 @@ def by_pools(capacity: Capacity, services: Iterable[Agent]) -> Explanation:
             else unknown
         )
     most = most_free(fitting)
-    if most >= volume.size_gb:
+    if most < volume.size_gb:
+        reason = Reason(
+            Shortage.POOLS_FULL,
+            volume.type,
+            asked=volume.size_gb,
+            free=int(most),
+            capacity=len(fitting),
+        )
+        return replace(unknown, answer=Answer.SHORT, reason=reason)
+    limited = beyond_limit(max(fitting, key=left_to_promise), volume.size_gb)
+    if limited is None:
         return unknown
-    reason = Reason(
-        Shortage.POOLS_FULL,
-        volume.type,
-        asked=volume.size_gb,
-        free=int(most),
-        capacity=len(fitting),
+    return replace(unknown, answer=Answer.SHORT, reason=limited)
+
+
+def beyond_limit(pool: Pool, size_gb: int) -> Reason | None:
+    """Return why the scheduler of Cinder gives no volume to a pool with room for it, or None.
+
+    The numbers are those of its CapacityFilter.
+    """
+    ratio = pool.ratio
+    if ratio is not None and ratio < 1:
+        return Reason(Shortage.POOL_RATIO, pool.name, detail=f"{ratio:g}")
+    left = left_to_promise(pool)
+    if left >= size_gb:
+        return None
+    return Reason(
+        Shortage.POOL_LIMIT,
+        pool.name,
+        asked=size_gb,
+        free=max(0, int(left)),
+        capacity=int(most_to_promise(pool)),
+        reserved=int(reserved_of(pool)),
+        detail=f"{ratio:g}" if ratio is not None else None,
     )
-    return replace(unknown, answer=Answer.SHORT, reason=reason)
+
+
+def left_to_promise(pool: Pool) -> float:
+    return most_to_promise(pool) - (pool.promised_gb or 0)
+
+
+def most_to_promise(pool: Pool) -> float:
+    """Return how many GB of volumes a pool may have; one that does not know its size may have any."""
+    if pool.total_gb is None or pool.free_gb is None:
+        return math.inf
+    return (pool.total_gb - reserved_of(pool)) * (pool.ratio or 1)
+
+
+def reserved_of(pool: Pool) -> float:
+    """Return how many GB of a pool an operator holds back."""
+    return math.floor((pool.total_gb or 0) * (pool.reserved or 0))
 
 
 def without_pool(

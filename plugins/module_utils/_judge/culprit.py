@@ -57,24 +57,32 @@ def finding(record: Record, weights: Weights = WEIGHTS) -> Finding | None:
         return None
     case = Case(record, stage, weights)
     explanation = unsatisfied.of_case(case)
-    if explanation is not None and not may_be_broken(explanation, case):
-        advice = advice_for_request(explanation, case)
-        quoting = (
-            symptom
-            for symptom in logs.errors(case)
-            if explanation.is_said_in(symptom.quote)
-        )
-        return Finding(
-            unsatisfied=explanation,
-            last_seen=case.last_seen,
-            quoted=next(quoting, None),
-            advice=advice,
-        )
+    if explanation is not None:
+        return by_request(explanation, case)
     if is_own_error(stage) and not is_loss(case):
         return by_own_error(case)
     if logs.is_out_of_room(case):
         return None
     return by_fault(case)
+
+
+def by_request(explanation: Explanation, case: Case) -> Finding:
+    """Return that what the run asked for cannot be had, unless a fault of a component explains that."""
+    if may_be_broken(explanation, case):
+        finding = by_fault(case)
+        if finding.cause is not None:
+            return finding
+    quoting = (
+        symptom
+        for symptom in logs.errors(case)
+        if explanation.is_said_in(symptom.quote)
+    )
+    return Finding(
+        unsatisfied=explanation,
+        last_seen=case.last_seen,
+        quoted=next(quoting, None),
+        advice=advice_for_request(explanation, case),
+    )
 
 
 def by_own_error(case: Case) -> Finding:

@@ -64,6 +64,8 @@ class Shortage(Word):
     BACKENDS_DISABLED = "backends_disabled"
     BACKEND_MISSING = "backend_missing"
     POOLS_FULL = "pools_full"
+    POOL_LIMIT = "pool_limit"
+    POOL_RATIO = "pool_ratio"
 
 
 # A component is to blame for these, and not the request: it does not report, or Placement does not know its host.

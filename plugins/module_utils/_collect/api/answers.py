@@ -254,11 +254,19 @@ class HeldAnswer:
 
 @dataclass(frozen=True)
 class PoolCapabilitiesAnswer:
-    """What a pool of cinder reports. free, total: numbers, or a word such as infinite or unknown."""
+    """What a pool of cinder reports. free, total: numbers, or a word such as infinite or unknown.
+
+    provisioned: not all drivers report it. Then cinder counts allocated, the volumes that it has made itself.
+    """
 
     backend: Annotated[Optional[str], Key("volume_backend_name")] = None
     free: Annotated[Any, Key("free_capacity_gb")] = None
     total: Annotated[Any, Key("total_capacity_gb")] = None
+    provisioned: Annotated[Any, Key("provisioned_capacity_gb")] = None
+    allocated: Annotated[Any, Key("allocated_capacity_gb")] = None
+    reserved: Annotated[Any, Key("reserved_percentage")] = None
+    is_thin: Annotated[Any, Key("thin_provisioning_support")] = None
+    ratio: Annotated[Any, Key("max_over_subscription_ratio")] = None
 
 
 @dataclass(frozen=True)

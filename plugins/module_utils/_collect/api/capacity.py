@@ -758,13 +758,20 @@ def pool_of(answer: PoolAnswer) -> Pool:
     return Pool(
         answer.name,
         capabilities.backend,
-        gigabytes(capabilities.free),
-        gigabytes(capabilities.total),
+        number(capabilities.free),
+        number(capabilities.total),
+        number(
+            capabilities.allocated
+            if capabilities.provisioned is None
+            else capabilities.provisioned
+        ),
+        number(capabilities.ratio) if capabilities.is_thin is True else None,
+        (number(capabilities.reserved) or 0) / 100,
     )
 
 
-def gigabytes(value: Any) -> float | None:
-    """Return a size that a back end reports; it may be a word."""
+def number(value: Any) -> float | None:
+    """Return a number that a back end reports; it may be a word."""
     try:
         return round(float(value), 2) if float(value) < float("inf") else None
     except (TypeError, ValueError):

@@ -715,6 +715,25 @@ def pools_full(
     return (f"{pools} less than {reason.asked} GB free (most: {reason.free})",)
 
 
+def pool_limit(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
+    limits = []
+    if reason.reserved:
+        limits.append(f"{reason.reserved} GB are reserved")
+    if reason.detail:
+        limits.append(f"max_over_subscription_ratio is {reason.detail}")
+    whole = f"pool {reason.subject} may promise {reason.capacity} GB, and has {reason.free} GB of them left"
+    return f"{whole}{in_brackets(', '.join(limits))}", whole
+
+
+def pool_ratio(
+    reason: Reason, _explanation: Explanation, _hosts: str
+) -> Forms:
+    whole = f"max_over_subscription_ratio of pool {reason.subject} is {reason.detail}"
+    return f"{whole}, and cinder-scheduler takes none below 1", whole
+
+
 FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     **dict.fromkeys(SINGULAR, same_for_all),
     Shortage.TRAIT_MISSING: trait_missing,
@@ -757,6 +776,8 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.BACKENDS_DISABLED: backends_disabled,
     Shortage.BACKEND_MISSING: backend_missing,
     Shortage.POOLS_FULL: pools_full,
+    Shortage.POOL_LIMIT: pool_limit,
+    Shortage.POOL_RATIO: pool_ratio,
 }
 
 

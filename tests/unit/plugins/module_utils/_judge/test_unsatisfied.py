@@ -533,10 +533,13 @@ def test_cloud_without_nova_compute_has_a_symptom_of_it():
     ]
 
 
-def test_back_end_that_was_renamed_just_now_is_judged_as_a_fault():
-    given, _headline, _command = REQUESTS["a back end"]
-    verdict = verdict_of(**given, hosts=[changed("/etc/cinder/cinder.conf", "cinder-volume")])
-    assert not (verdict["headline"] or "").startswith("No back end fits")
+def test_back_end_that_was_renamed_just_now_may_be_a_fault():
+    """Its service is named if anything but the change speaks against it."""
+    given, headline, _command = REQUESTS["a back end"]
+    renamed = changed("/etc/cinder/cinder.conf", "cinder-volume")
+    assert verdict_of(**given, hosts=[renamed])["headline"] == headline
+    error = logged("cinder-volume", host=renamed["host"], quote="ValueError: invalid literal", own=True)
+    assert verdict_of(**given, hosts=[renamed], errors=[error])["component"] == "cinder-volume"
 
 
 NO_POOL = "schedule allocate volume:Could not find any available weighted backend."
@@ -558,9 +561,32 @@ def test_a_filter_of_cinder_that_leaves_no_back_end_is_the_reason():
     assert without_component(verdict)
 
 
-def test_a_filter_of_cinder_explains_nothing_where_its_configuration_has_just_changed():
-    verdict = without_back_end(hosts=[changed("/etc/cinder/cinder.conf", "cinder-volume")])
-    assert not (verdict["headline"] or "").startswith("No back end fits")
+@pytest.mark.parametrize(
+    ("pool", "reason"),
+    [
+        (
+            {"ratio": 0.5},
+            "max_over_subscription_ratio of pool c@ceph#p is 0.5, and cinder-scheduler takes none below 1",
+        ),
+        (
+            {"ratio": 1.5, "promised_gb": 15.0},
+            "pool c@ceph#p may promise 15 GB, and has 0 GB of them left (max_over_subscription_ratio is 1.5)",
+        ),
+        ({"reserved": 1.0}, "pool c@ceph#p may promise 0 GB, and has 0 GB of them left (10 GB are reserved)"),
+    ],
+)
+def test_a_pool_with_room_that_may_promise_no_more_is_explained_by_its_limits(pool, reason):
+    pools = (Pool("c@ceph#p", "ceph", 10.0, 10.0, **pool),)
+    verdict = without_back_end(capacity=Capacity(volume=VolumeCapacity("fast", "ceph", 1, pools)))
+    assert verdict["headline"] == f"No back end fits: {reason}"
+    assert verdict["next"] == "openstack volume backend pool list --long"
+    assert without_component(verdict)
+
+
+def test_a_pool_that_may_promise_more_than_it_has_left_explains_nothing():
+    pools = (Pool("c@ceph#p", "ceph", 10.0, 10.0, promised_gb=150.0, ratio=20.0, reserved=0.0),)
+    verdict = without_back_end(capacity=Capacity(volume=VolumeCapacity("fast", "ceph", 1, pools)))
+    assert verdict["headline"] == "No back end fits: CapacityFilter left 0 of 1 back end"
 
 
 # What is not known

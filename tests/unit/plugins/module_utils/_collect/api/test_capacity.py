@@ -159,6 +159,26 @@ def test_volume_without_a_back_end_asks_for_its_type_and_the_pools():
         assert [(pool.backend, pool.free_gb) for pool in volume.pools] == [("ceph2", None)]
 
 
+@pytest.mark.parametrize(
+    ("more", "promised", "ratio", "reserved"),
+    [
+        ({}, 3, 20.0, 0.1),
+        # What the driver reports counts also what others have made.
+        ({"provisioned_capacity_gb": 8.5}, 8.5, 20.0, 0.1),
+        ({"thin_provisioning_support": False}, 3, None, 0.1),
+        ({"max_over_subscription_ratio": "auto", "reserved_percentage": None}, 3, None, 0),
+    ],
+)
+def test_limits_of_a_pool_are_those_that_its_driver_reports(more, promised, ratio, reserved):
+    capabilities = {
+        "volume_backend_name": "ceph", "total_capacity_gb": 9.43, "free_capacity_gb": 9.43, "allocated_capacity_gb": 3,
+        "thin_provisioning_support": True, "max_over_subscription_ratio": "20.0", "reserved_percentage": 10,
+    }  # fmt: skip
+    cloud = Cloud([], pools=[{"name": "c1@ceph#ceph", "capabilities": {**capabilities, **more}}])
+    (pool,) = looked(cloud, "volume", "No valid backend was found.", requested_size_gib=3).volume.pools
+    assert (pool.promised_gb, pool.ratio, pool.reserved) == (promised, ratio, reserved)
+
+
 def test_quota_without_numbers_is_asked_for_as_the_runs_user():
     quotas = {"network": {"limit": 2, "used": 1, "reserved": 1}, "port": {"limit": -1, "used": 90, "reserved": 0}}
     cloud = Cloud([], quotas=quotas)
