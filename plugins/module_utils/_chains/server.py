@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from .._model.facts import Disk, Facts
+from itertools import chain
+
+from .._model.facts import Disk, DiskLimit, Facts
 from .._model.words import StageName
 from .._record.sole import sole
 from .cloud import Cloud
@@ -29,6 +31,8 @@ from .services import is_alive
 
 # In seconds for a request: a guest that makes some 500 while it boots then takes minutes. A busy disk takes a tenth.
 SLOW_S = 0.5
+# A guest has some ten requests open, of some hundred kilobytes. With less than this in a second each takes SLOW_S.
+LOW_IOPS, LOW_BYTES = 20, 2 << 20
 # One slow request may be the first of a busy host.
 FEW_REQUESTS = 3
 COMPUTE, SCHEDULER, LIBVIRT = "nova-compute", "nova-scheduler", "libvirt"
@@ -84,8 +88,28 @@ def answering(cloud: Cloud) -> Found:
         mean_s = disk.seconds / disk.requests
         if mean_s > SLOW_S:
             owner = CEPH if is_on_ceph(cloud) else LIBVIRT
-            return broken(f"{mean_s:.1f} s", subject=disk.name, owner=owner)
+            return broken(
+                f"{mean_s:.1f} s",
+                expected=limits_of(disk.name, cloud),
+                subject=disk.name,
+                owner=owner,
+            )
     return HOLDS
+
+
+def limits_of(name: str, cloud: Cloud) -> str | None:
+    """Return what bounds the speed of a disk of the domain on purpose, or None."""
+    disks = given(cloud.facts_of(cloud.host).domain).disks
+    limits = chain.from_iterable(
+        disk.limits for disk in disks if disk.target == name
+    )
+    low = (f"{limit.name} {limit.most}" for limit in limits if is_low(limit))
+    return ", ".join(low) or None
+
+
+def is_low(limit: DiskLimit) -> bool:
+    """Return whether a guest gets as slow by a limit as by a slow disk."""
+    return limit.most < (LOW_IOPS if "iops" in limit.name else LOW_BYTES)
 
 
 def is_on_ceph(cloud: Cloud) -> bool:

@@ -15,6 +15,7 @@ from itertools import starmap
 from .._model.stage import Leftover
 from .._model.words import StageStatus
 from .._record import ledger
+from .._record.clock import now
 from .._record.ledger import Entry
 from .._record.run import STAGES, Run
 
@@ -50,7 +51,7 @@ def missing_in_ledger(run: Run) -> list[Entry]:
     """Return what the record alone knows, as entries of a ledger."""
     return [
         {
-            **ledger.begun(kind, name, at=None),
+            **ledger.begun(kind, name, now()),
             "event": ledger.MADE,
             "id": identity,
             KNOWN_BY: RECORD,

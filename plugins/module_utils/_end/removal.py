@@ -51,6 +51,16 @@ DOUBT = 10
 FIRST_SECONDS, RARER = 3, 2
 PART_OF_WAIT, LONGEST_PERIOD = 0.05, 0.8
 SOFT_DELETED = "soft_deleted"
+# Why a resource that is not found may be there all the same
+UNANSWERED = "the answer to its creation never came"
+MAY_STILL_COME = (
+    f"{UNANSWERED}, and the service may still come to the request. "
+    f"Clean up once more after {OLD // 60} minutes"
+)
+MAY_BE_HIDDEN = (
+    "it is not found, but the cloud has forbidden this run something: your role may not see it any more. "
+    "Clean up with the role as it was"
+)
 ATTACHMENTS_SINCE = "3.27"
 
 T = TypeVar("T")
@@ -463,26 +473,16 @@ class Removal:
         """
         self.missed_since = self.missed_since or time.monotonic()
         waited = time.monotonic() - self.missed_since > SETTLE
+        answered = self.sought and not self.entry["lost"]
         since = self.entry["lost"] or self.entry["begun"]
-        is_old = since is not None and seconds_between(since, now()) > OLD
-        # What the record alone knows has no time, and its answer came.
-        answered = since is None or (self.sought and not self.entry["lost"])
+        is_old = seconds_between(since, now()) > OLD
         if answered and self.may_be_hidden:
-            self.final = True
-            self.reason = (
-                "it is not found, but the cloud has forbidden this run something: your role may not see it any more. "
-                "Clean up with the role as it was"
-            )
-            return
-        self.reason = "the answer to its creation never came"
-        if self.entry[ledger.HANGS] and not (self.sought or is_old):
-            self.final = waited
-            self.reason += (
-                ", and the service may still come to the request. "
-                f"Clean up once more after {OLD // 60} minutes"
-            )
-            return
-        self.gone = answered or is_old or waited
+            self.final, self.reason = True, MAY_BE_HIDDEN
+        elif self.entry[ledger.HANGS] and not any((self.sought, is_old)):
+            self.final, self.reason = waited, MAY_STILL_COME
+        else:
+            self.gone = any((answered, is_old, waited))
+            self.reason = UNANSWERED
 
 
 def lost_interface(run: Run, entry: Entry) -> Any:

@@ -160,6 +160,14 @@ def flavor_command(name: str) -> str:
     return f"openstack flavor show {shlex.quote(name)}"
 
 
+def limits_command(_reason: Reason, explanation: Explanation) -> str:
+    """Return what shows the limits of the guest's disks, which are those of its flavor or of a volume's type."""
+    qos = "openstack volume qos list"
+    if explanation.flavor is None:
+        return qos
+    return f"{flavor_command(explanation.flavor)}; {qos}"
+
+
 def zones_command(_reason: Reason, explanation: Explanation) -> str:
     service = "volume" if explanation.sought == Sought.BACKEND else "compute"
     return f"openstack availability zone list --{service}"
@@ -267,6 +275,7 @@ BY_REQUEST: dict[Shortage, Callable[[Reason, Explanation], str | None]] = {
     Shortage.NO_ROOM: room_command,
     Shortage.ADDRESSES: addresses_command,
     Shortage.FILTERED: filter_command,
+    Shortage.THROTTLED: limits_command,
     Shortage.ZONE_UNKNOWN: zones_command,
     Shortage.ZONE_UNAVAILABLE: zones_command,
 }

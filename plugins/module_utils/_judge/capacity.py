@@ -587,12 +587,7 @@ def by_pools(capacity: Capacity, services: Iterable[Agent]) -> Explanation:
         pool for pool in volume.pools if volume.backend in (None, pool.backend)
     ]
     if not fitting:
-        missing = without_pool(volume, services)
-        return (
-            replace(unknown, answer=Answer.SHORT, reason=missing)
-            if missing
-            else unknown
-        )
+        return short(unknown, without_pool(volume, services))
     most = most_free(fitting)
     if most < volume.size_gb:
         reason = Reason(
@@ -602,11 +597,16 @@ def by_pools(capacity: Capacity, services: Iterable[Agent]) -> Explanation:
             free=int(most),
             capacity=len(fitting),
         )
-        return replace(unknown, answer=Answer.SHORT, reason=reason)
+        return short(unknown, reason)
     limited = beyond_limit(max(fitting, key=left_to_promise), volume.size_gb)
-    if limited is None:
+    return short(unknown, limited)
+
+
+def short(unknown: Explanation, reason: Reason | None) -> Explanation:
+    """Return an explanation by a reason; without one it stays unknown."""
+    if reason is None:
         return unknown
-    return replace(unknown, answer=Answer.SHORT, reason=limited)
+    return replace(unknown, answer=Answer.SHORT, reason=reason)
 
 
 def beyond_limit(pool: Pool, size_gb: int) -> Reason | None:
@@ -614,37 +614,32 @@ def beyond_limit(pool: Pool, size_gb: int) -> Reason | None:
 
     The numbers are those of its CapacityFilter.
     """
-    ratio = pool.ratio
-    if ratio is not None and ratio < 1:
-        return Reason(Shortage.POOL_RATIO, pool.name, detail=f"{ratio:g}")
+    ratio = f"{pool.ratio:g}"
+    if pool.ratio < 1:
+        return Reason(Shortage.POOL_RATIO, pool.name, detail=ratio)
     left = left_to_promise(pool)
     if left >= size_gb:
         return None
     return Reason(
         Shortage.POOL_LIMIT,
         pool.name,
-        asked=size_gb,
         free=max(0, int(left)),
-        capacity=int(most_to_promise(pool)),
+        capacity=int(left + pool.promised_gb),
         reserved=int(reserved_of(pool)),
-        detail=f"{ratio:g}" if ratio is not None else None,
+        detail=ratio,
     )
 
 
 def left_to_promise(pool: Pool) -> float:
-    return most_to_promise(pool) - (pool.promised_gb or 0)
-
-
-def most_to_promise(pool: Pool) -> float:
-    """Return how many GB of volumes a pool may have; one that does not know its size may have any."""
+    """Return how many GB of volumes a pool may have beside those that it has; any if it does not know its room."""
     if pool.total_gb is None or pool.free_gb is None:
         return math.inf
-    return (pool.total_gb - reserved_of(pool)) * (pool.ratio or 1)
+    return (pool.total_gb - reserved_of(pool)) * pool.ratio - pool.promised_gb
 
 
 def reserved_of(pool: Pool) -> float:
     """Return how many GB of a pool an operator holds back."""
-    return math.floor((pool.total_gb or 0) * (pool.reserved or 0))
+    return math.floor((pool.total_gb or 0) * pool.reserved)
 
 
 def without_pool(

@@ -17,7 +17,7 @@ from .._model.chain import Link
 from .._model.details import BootDetails, JourneyDetails, VolumeDetails
 from .._model.record import FilterResult, LoggedError, Record
 from .._model.shortage import Answer, Explanation, Reason, Shortage, Sought
-from .._model.stage import Failure
+from .._model.stage import Failure, Stage
 from .._model.stores import is_default_drop
 from .._model.words import StageName
 from .._record.sole import sole
@@ -39,6 +39,7 @@ SCHEDULER, CONDUCTOR, COMPUTE = (
 )
 VOLUME_SCHEDULER = "cinder-scheduler"
 NO_HOST = "NoValidHost"
+DISK_LINK = "server_disk_answers"
 # The stages in which Nova looks for a host
 SCHEDULED = (StageName.BOOT, StageName.JOURNEY)
 # The error of a guest that asked for an address and got none
@@ -71,6 +72,10 @@ REFUSED_REQUESTS = {
         "|InvalidVirtualMachineMode|InvalidArchitectureName|InvalidHypervisorVirtType"
     ),
 }
+# How a client puts Neutron's answer that a port cannot be as asked, where it has no exception of its own for that
+CONFLICT = re.compile(
+    r"neutronclient\.[\w.]+\.(?:Conflict|\w*(?:Ip[A-Z]|FixedIps|InUse)\w*Client)|openstack\.exceptions\.ConflictException"
+)
 # The project has no more of something that nova-compute makes for a server, as a port.
 OF_QUOTA = re.compile(r"\w+LimitExceeded|OverQuota\w*")
 # A host may also have these in its own settings; the request is to blame if several hosts cannot do it.
@@ -84,13 +89,8 @@ def of_case(case: Case) -> Explanation | None:
         return None
     if refused.is_about_zone(error) and requested_zone(case):
         return without_zone(case)
-    explanation = (
-        unsupported(case)
-        or refused_request(case)
-        or insufficient(case)
-        or cut_off(case)
-        or explained(case, error)
-    )
+    found = next(filter(None, (look(case) for look in LOOKS)), None)
+    explanation = found or explained(case, error)
     if explanation is None or explanation.answer != Answer.SHORT:
         return None
     return explanation
@@ -193,28 +193,32 @@ def refused_request(case: Case) -> Explanation | None:
     if OF_QUOTA.fullmatch(exception):
         reason = refused.quota_in_words(errors[0].words or "")
         return Explanation(Sought.QUOTA, Answer.SHORT, reason=reason)
-    subject = subject_of(exception)
+    subject = subject_of(errors[0])
     if subject is None:
         return None
     detail = errors[0].words or exception
     reason = Reason(Shortage.REFUSED, subject, detail=detail)
     return Explanation(
-        Sought.SERVER, Answer.SHORT, reason=reason, flavor=flavor_of(case)
+        Sought.SERVER,
+        Answer.SHORT,
+        reason=reason,
+        flavor=flavor_of(case.stage),
     )
 
 
-def subject_of(exception: str) -> str | None:
-    """Return what a request is about that was refused with an exception; None if it was not refused for itself."""
+def subject_of(error: LoggedError) -> str | None:
+    """Return what a request is about that was refused with an error; None if it was not refused for itself."""
     about = (
         subject
         for subject, pattern in REFUSED_REQUESTS.items()
-        if pattern.fullmatch(exception)
+        if pattern.fullmatch(error.exception_class)
     )
-    return next(about, None)
+    is_conflict = CONFLICT.fullmatch(error.exception or "")
+    return next(about, "port" if is_conflict else None)
 
 
-def flavor_of(case: Case) -> str | None:
-    flavor = case.stage.details.get("flavor") or {}
+def flavor_of(stage: Stage) -> str | None:
+    flavor = stage.details.get("flavor") or {}
     name: str | None = flavor.get("name")
     return name
 
@@ -241,7 +245,7 @@ def insufficient(case: Case) -> Explanation | None:
         return None
     reason = Reason(Shortage.INSUFFICIENT, detail="; ".join(words))
     return Explanation(
-        Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor_of(case)
+        Sought.HOST, Answer.SHORT, reason=reason, flavor=flavor_of(case.stage)
     )
 
 
@@ -274,6 +278,23 @@ def cut_off(case: Case) -> Explanation | None:
         if reason
         else None
     )
+
+
+def held_back(case: Case) -> Explanation | None:
+    """Return the limit of its flavor, or of a volume, that makes a disk of the guest slow."""
+    for link in filter(None, map(attrgetter("broken"), case.chains)):
+        if link.code == DISK_LINK and link.expected:
+            reason = Reason(
+                Shortage.THROTTLED, link.subject, detail=link.expected
+            )
+            boot = case.record.stage_or_skipped(StageName.BOOT)
+            return Explanation(
+                Sought.SPEED,
+                Answer.SHORT,
+                reason=reason,
+                flavor=flavor_of(boot),
+            )
+    return None
 
 
 def set_down(record: Record) -> Reason | None:
@@ -400,3 +421,12 @@ REFUSED: dict[Sought, Callable[[Failure, Capacity], Reason]] = {
     Sought.SEGMENT: lambda _error, _capacity: Reason(Shortage.SEGMENTS),
     Sought.ADDRESS: lambda _error, capacity: addresses(capacity),
 }
+
+# Where to look before the words of the cloud
+LOOKS: tuple[Callable[[Case], Explanation | None], ...] = (
+    unsupported,
+    refused_request,
+    insufficient,
+    cut_off,
+    held_back,
+)

@@ -273,17 +273,17 @@ class ComputeCapacity:
 class Pool:
     """A pool of a back end of Cinder. name: host@back end#pool. free_gb: None if the back end does not know it.
 
-    promised_gb: the sizes of all volumes, of which some may be empty. ratio: how much may be promised, as a multiple of
-    what there is; None if a volume takes all its room from the beginning. reserved: the share that no volume gets.
+    promised_gb: the sizes of all volumes, of which some may be empty. reserved: the share that no volume gets.
+    ratio: how much of the rest may be promised, as a multiple of it; 1 if a volume takes all its room at the beginning.
     """
 
     name: str
     backend: Optional[str]
     free_gb: Optional[float]
     total_gb: Optional[float]
-    promised_gb: Optional[float] = omitted(None)
-    ratio: Optional[float] = omitted(None)
-    reserved: Optional[float] = omitted(None)
+    promised_gb: float = omitted(0.0)
+    ratio: float = omitted(1.0)
+    reserved: float = omitted(0.0)
 
 
 @dataclass(frozen=True)

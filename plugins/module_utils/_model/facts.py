@@ -40,6 +40,14 @@ class ServiceUnit:
 
 
 @dataclass(frozen=True)
+class DiskLimit:
+    """A limit of a disk, as libvirt calls it, such as total_iops_sec: requests or bytes in a second."""
+
+    name: str
+    most: int
+
+
+@dataclass(frozen=True)
 class Disk:
     """A disk of a domain.
 
@@ -48,6 +56,7 @@ class Disk:
     user, secret: the user of Ceph, and the UUID of libvirt's secret with its key.
     encryption, encryption_secret: the format that QEMU decrypts, such as luks, and the UUID of the secret for that.
     shareable: whether another server may have it at the same time.
+    limits: what bounds its speed on purpose.
     """
 
     device: Optional[str]
@@ -62,6 +71,7 @@ class Disk:
     encryption: Optional[str] = omitted()
     encryption_secret: Optional[str] = omitted()
     shareable: bool = omitted(False)
+    limits: tuple[DiskLimit, ...] = omitted(())
 
 
 @dataclass(frozen=True)

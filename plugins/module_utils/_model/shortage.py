@@ -58,6 +58,7 @@ class Shortage(Word):
     ADDRESSES = "addresses"
     SEGMENTS = "segments"
     DENIED = "denied"
+    THROTTLED = "throttled"
     NETWORK_DISABLED = "network_disabled"
     PORT_DISABLED = "port_disabled"
     NO_DHCP = "no_dhcp"
@@ -166,6 +167,7 @@ class Sought(Word):
     SERVER = "server"
     QUOTA = "quota"
     TRAFFIC = "traffic"
+    SPEED = "speed"
 
 
 @dataclass(frozen=True)

@@ -140,7 +140,7 @@ def ends_whole(path: str) -> bool:
         return stream.read() in (b"", b"\n")
 
 
-def begun(kind: str, name: str, at: str | None) -> Entry:
+def begun(kind: str, name: str, at: str) -> Entry:
     """Return the entry of a resource whose creation has begun: nothing else is known of it."""
     return {
         "kind": kind,

@@ -10,6 +10,7 @@ parallel, and all together end with the deadline of the connection.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -754,28 +755,24 @@ def pools_of(reader: Reader) -> tuple[Pool, ...]:
 
 
 def pool_of(answer: PoolAnswer) -> Pool:
-    capabilities = answer.capabilities
+    shown = answer.capabilities
     return Pool(
         answer.name,
-        capabilities.backend,
-        number(capabilities.free),
-        number(capabilities.total),
-        number(
-            capabilities.allocated
-            if capabilities.provisioned is None
-            else capabilities.provisioned
-        ),
-        number(capabilities.ratio) if capabilities.is_thin is True else None,
-        (number(capabilities.reserved) or 0) / 100,
+        shown.backend,
+        number(shown.free, None),
+        number(shown.total, None),
+        number(shown.provisioned, number(shown.allocated, 0.0)),
+        number(shown.ratio, 1.0) if shown.is_thin is True else 1.0,
+        number(shown.reserved, 0.0) / 100,
     )
 
 
-def number(value: Any) -> float | None:
-    """Return a number that a back end reports; it may be a word."""
+def number(value: Any, default: T) -> float | T:
+    """Return a number that a back end reports; another one if it reports none, or a word."""
     try:
-        return round(float(value), 2) if float(value) < float("inf") else None
+        return round(float(value), 2) if float(value) < math.inf else default
     except (TypeError, ValueError):
-        return None
+        return default
 
 
 def of_quotas(cloud: Any) -> Capacity:

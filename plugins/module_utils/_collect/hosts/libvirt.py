@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 
 from ..._model.facts import (
     Disk,
+    DiskLimit,
     Domain,
     DomainInterface,
     DomainProcess,
@@ -124,6 +125,10 @@ def parse_disk(disk: ET.Element) -> Disk:
         encryption=attribute(disk, ".//encryption", "format"),
         encryption_secret=attribute(disk, ".//encryption/secret", "uuid"),
         shareable=disk.find("shareable") is not None,
+        limits=tuple(
+            DiskLimit(limit.tag, int(limit.text or 0))
+            for limit in disk.findall("iotune/*")
+        ),
     )
 
 

@@ -253,8 +253,12 @@ def is_same(other: LoggedError, error: LoggedError, weights: Weights) -> bool:
 
 def is_of_client(error: LoggedError) -> bool:
     """Return whether a library that speaks to peers has raised an error: it is sent to nobody under that name."""
-    is_of_http = module_of(error.exception) == HTTP_CLIENT
-    return is_of_http or library_of(error) is not None
+    return is_of_http(error) or library_of(error) is not None
+
+
+def is_of_http(error: LoggedError) -> bool:
+    """Return whether a request of HTTP failed, whatever driver logs it."""
+    return module_of(error.exception) == HTTP_CLIENT
 
 
 def symptoms_of(
@@ -443,7 +447,7 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     # A value that cannot be used is as much the sender's as that of the module which has read it.
     if is_about_value(error):
         named += of_raiser
-    peers = foreign(named, own_project)
+    peers = speaking(error, foreign(named, own_project))
     if peers or not is_translated(error, own_project):
         return peers
     apis = [name for name in of_raiser if name in APIS.values()]
@@ -457,6 +461,13 @@ def foreign(named: Iterable[str], own_project: str) -> list[str]:
         for name in dict.fromkeys(named)
         if project_of(name) != own_project
     ]
+
+
+def speaking(error: LoggedError, peers: list[str]) -> list[str]:
+    """Return the components at which what failed may have failed: only an API is asked by HTTP."""
+    if not is_of_http(error):
+        return peers
+    return list(filter(set(APIS.values()).__contains__, peers))
 
 
 def is_of_own_code(error: LoggedError, own_project: str) -> bool:

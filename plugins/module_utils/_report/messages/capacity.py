@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
@@ -34,6 +35,7 @@ NOTHING = {
     Sought.SERVER: "The server cannot be built as asked",
     Sought.QUOTA: "Quota exceeded",
     Sought.TRAFFIC: "The guest is cut off",
+    Sought.SPEED: "The guest is too slow",
 }
 # A resource class as a reader counts it: one, several, and without a number
 CLASSES = {
@@ -704,6 +706,14 @@ def backends_disabled(
     return f"{which} disabled{in_brackets(reason.detail)}", f"{which} disabled"
 
 
+def in_words_of_cloud(
+    reason: Reason, explanation: Explanation, _hosts: str
+) -> Forms:
+    words = reason.detail or ""
+    room = LONGEST_HEADLINE - len(f"{NOTHING[explanation.sought]}: ")
+    return words, textwrap.shorten(words, room, placeholder=" …")
+
+
 def pools_full(
     reason: Reason, _explanation: Explanation, _hosts: str
 ) -> Forms:
@@ -718,13 +728,11 @@ def pools_full(
 def pool_limit(
     reason: Reason, _explanation: Explanation, _hosts: str
 ) -> Forms:
-    limits = []
-    if reason.reserved:
-        limits.append(f"{reason.reserved} GB are reserved")
-    if reason.detail:
-        limits.append(f"max_over_subscription_ratio is {reason.detail}")
     whole = f"pool {reason.subject} may promise {reason.capacity} GB, and has {reason.free} GB of them left"
-    return f"{whole}{in_brackets(', '.join(limits))}", whole
+    return (
+        f"{whole} (reserved: {reason.reserved} GB, ratio of oversubscription: {reason.detail})",
+        whole,
+    )
 
 
 def pool_ratio(
@@ -754,15 +762,15 @@ FORMS: dict[Shortage, Callable[[Reason, Explanation, str], Forms]] = {
     Shortage.HOST_UNKNOWN: host_unknown,
     Shortage.NO_HOSTS: no_hosts,
     Shortage.UNMET: unmet,
-    **dict.fromkeys(
-        (Shortage.IMAGE, Shortage.REFUSED),
-        lambda reason, _explanation, _hosts: (reason.detail or "",),
-    ),
+    **dict.fromkeys((Shortage.IMAGE, Shortage.REFUSED), in_words_of_cloud),
     Shortage.QUOTA: quota,
     Shortage.MISCOUNTED: miscounted,
     Shortage.ADDRESSES: addresses,
     Shortage.SEGMENTS: segments,
     Shortage.DENIED: denied,
+    Shortage.THROTTLED: lambda reason, _explanation, _hosts: (
+        f"its disk {reason.subject} is limited to {reason.detail}",
+    ),
     Shortage.NETWORK_DISABLED: lambda reason, _explanation, _hosts: (
         f"network {reason.subject} is set down",
     ),

@@ -164,6 +164,25 @@ def test_a_slow_disk_of_ceph_is_the_fault_of_its_own_disks() -> None:
         assert link.reader == HERE
 
 
+@pytest.mark.parametrize(
+    ("limits", "shown"),
+    [
+        ({"total_iops_sec": 1}, "total_iops_sec 1"),
+        ({"read_bytes_sec": 1000, "write_iops_sec": 500}, "read_bytes_sec 1000"),
+        ({"total_iops_sec": 500, "total_bytes_sec": 100_000_000}, None),
+        ({}, None),
+    ],
+)
+def test_a_slow_disk_has_the_limits_beside_it_that_make_it_slow(limits: dict[str, int], shown: str | None) -> None:
+    def limited(record: Json) -> None:
+        (disk,) = (disk for disk in domain(record)["disks"] if disk["target"] == "vda")
+        disk["limits"] = [{"name": name, "most": most} for name, most in limits.items()]
+
+    link = chains_of(with_disk(12, 30.0), limited)["server"].broken
+    assert link is not None
+    assert (link.found, link.expected) == ("2.5 s", shown)
+
+
 BREAKS = [
     ([lambda record: origin(record).update(exists=False)], "image", "image_stored", "glance-api", None),
     ([lambda record: origin(record).update(snapshots=[])], "image", "image_snapshot", "glance-api", None),

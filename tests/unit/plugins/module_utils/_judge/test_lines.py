@@ -369,6 +369,15 @@ def test_a_password_that_the_queue_rejects_is_the_callers_whatever_the_number_of
     assert found == {("nova-compute", "compute1")}
 
 
+def test_a_request_of_http_is_not_about_what_the_driver_drives_that_logs_it():
+    """Nova's driver of libvirt has asked another service, at an address that none of the cloud has."""
+    refused = f"{CONNECT}.ConnectFailure: Unable to establish connection to http://10.0.0.99:8999/v: ECONNREFUSED"
+    lines = traceback(refused, "nova/virt/libvirt/driver", "keystoneauth1/session")
+    failed = f"Failed to start libvirt guest: {refused}"
+    suspects = first_suspects(logger="nova.virt.libvirt.driver", compute1__nova_compute=[failed, *lines])
+    assert suspects == {("nova-compute", "compute1")}
+
+
 def test_a_driver_that_waits_for_others_does_not_name_what_it_drives():
     """Nova's driver of libvirt waits for Neutron to plug the port."""
     waits = "Timeout waiting for [('network-vif-plugged', 'a')] for instance: eventlet.timeout.Timeout: 300 seconds"

@@ -317,6 +317,19 @@ def test_security_groups_that_let_nothing_out_accuse_no_component(code, denied):
     assert without_component(verdict)
 
 
+@pytest.mark.parametrize(("limits", "is_held_back"), [("total_iops_sec 1", True), (None, False)])
+def test_a_disk_that_its_flavor_makes_slow_accuses_no_component(limits, is_held_back):
+    given = {"message": "the server s: its console shows nothing", "name": "metadata", "kind": "deadline"}
+    link = Link(
+        "server_disk_answers", LinkState.BROKEN, "ceph-osd", "st", subject="vda", found="1.0 s", expected=limits
+    )
+    verdict = verdict_of(**given, chains=[codec.to_json(Chain("server", "1d", (link,)))])
+    is_told = verdict["headline"] == "The guest is too slow: its disk vda is limited to total_iops_sec 1"
+    assert is_told is is_held_back
+    assert without_component(verdict) is is_held_back
+    assert verdict["next"].endswith("openstack volume qos list") is is_held_back
+
+
 @pytest.mark.parametrize(("rules", "is_shut_in"), [(0, True), (1, False), (None, False)])
 def test_a_switch_that_drops_what_no_rule_lets_out_accuses_no_component(rules, is_shut_in):
     """It may as well lack the flows of a rule that Neutron has."""
@@ -445,18 +458,45 @@ def test_a_request_is_refused_only_if_no_host_failed_otherwise(other, is_refused
 @pytest.mark.parametrize(
     ("exception", "is_refused"),
     [
-        ("InvalidVIOMMUMachineType", True),
-        ("InvalidWatchdogAction", True),
-        ("BadRequirementEmulatorThreadsPolicy", True),
-        ("InvalidCPUInfo", False),
-        ("InvalidDiskInfo", False),
-        ("NovaException", False),
+        ("nova.exception.InvalidVIOMMUMachineType", True),
+        ("nova.exception.InvalidWatchdogAction", True),
+        ("nova.exception.BadRequirementEmulatorThreadsPolicy", True),
+        ("nova.exception.InvalidCPUInfo", False),
+        ("nova.exception.InvalidDiskInfo", False),
+        ("nova.exception.NovaException", False),
+        ("neutronclient.common.exceptions.Conflict", True),
+        ("neutronclient.common.exceptions.IpAddressGenerationFailureClient", True),
+        ("neutronclient.common.exceptions.HostNotCompatibleWithFixedIpsClient", True),
+        ("neutronclient.common.exceptions.PortNotFoundClient", False),
+        ("neutronclient.common.exceptions.BadRequest", False),
+        ("glanceclient.exc.HTTPConflict", False),
+        ("openstack.exceptions.ConflictException", True),
     ],
 )
 def test_what_no_host_would_build_is_told_from_what_one_host_cannot(exception, is_refused):
-    errors = [logged(host="c1", exception=f"nova.exception.{exception}", quote="nova.exception.X: y")]
+    errors = [logged(host="c1", exception=exception, quote="nova.exception.X: y")]
     verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
     assert (verdict["headline"] or "").startswith("The server cannot be built as asked") is is_refused
+
+
+def test_long_words_of_the_cloud_are_cut_at_a_word():
+    words = (
+        "No valid service subnet for the given device owner, network ff881e46-75cf-49bd-91ed-eba99d20b57e, "
+        "service type compute:nova."
+    )
+    errors = [
+        logged(
+            host="c1",
+            exception="neutronclient.common.exceptions.Conflict",
+            quote=f"neutronclient.common.exceptions.Conflict: {words}",
+        )
+    ]
+    verdict = verdict_of("waited 27 s for the server s to be active", kind="deadline", errors=errors)
+    assert verdict["headline"] == (
+        "The server cannot be built as asked: No valid service subnet for the given device owner, "
+        "network ff881e46-75cf-49bd-91ed-eba99d20b57e, …"
+    )
+    assert verdict["next"] == "openstack port list --long"
 
 
 @pytest.mark.parametrize(("tried", "is_asked_for"), [(["c1", "c2"], True), (["c1"], False)])
@@ -570,9 +610,13 @@ def test_a_filter_of_cinder_that_leaves_no_back_end_is_the_reason():
         ),
         (
             {"ratio": 1.5, "promised_gb": 15.0},
-            "pool c@ceph#p may promise 15 GB, and has 0 GB of them left (max_over_subscription_ratio is 1.5)",
+            "pool c@ceph#p may promise 15 GB, and has 0 GB of them left "
+            "(reserved: 0 GB, ratio of oversubscription: 1.5)",
         ),
-        ({"reserved": 1.0}, "pool c@ceph#p may promise 0 GB, and has 0 GB of them left (10 GB are reserved)"),
+        (
+            {"reserved": 1.0},
+            "pool c@ceph#p may promise 0 GB, and has 0 GB of them left (reserved: 10 GB, ratio of oversubscription: 1)",
+        ),
     ],
 )
 def test_a_pool_with_room_that_may_promise_no_more_is_explained_by_its_limits(pool, reason):

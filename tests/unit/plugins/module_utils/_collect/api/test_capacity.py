@@ -165,8 +165,8 @@ def test_volume_without_a_back_end_asks_for_its_type_and_the_pools():
         ({}, 3, 20.0, 0.1),
         # What the driver reports counts also what others have made.
         ({"provisioned_capacity_gb": 8.5}, 8.5, 20.0, 0.1),
-        ({"thin_provisioning_support": False}, 3, None, 0.1),
-        ({"max_over_subscription_ratio": "auto", "reserved_percentage": None}, 3, None, 0),
+        ({"thin_provisioning_support": False}, 3, 1.0, 0.1),
+        ({"max_over_subscription_ratio": "auto", "reserved_percentage": None}, 3, 1.0, 0),
     ],
 )
 def test_limits_of_a_pool_are_those_that_its_driver_reports(more, promised, ratio, reserved):

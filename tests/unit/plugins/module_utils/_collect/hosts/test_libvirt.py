@@ -70,6 +70,11 @@ def test_a_disk_shows_what_the_type_of_its_volume_asks_for(name, shown):
     assert (disk.protocol, disk.user, disk.secret) == ("rbd", "cinder", "12384f9a-26e3-413a-8366-1205307be42d")
 
 
+def test_a_disk_shows_what_its_flavor_limits_it_to():
+    disk = libvirt.parse_disk(ET.fromstring((RECORDED / "commands/disk-limited.xml").read_text()))
+    assert [(limit.name, limit.most) for limit in disk.limits] == [("total_iops_sec", 1)]
+
+
 @pytest.fixture
 def read(replay):
     """Return a function that reads the recorded host's domain, and says what could not be read."""
