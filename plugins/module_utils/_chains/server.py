@@ -108,8 +108,9 @@ def limits_of(name: str, cloud: Cloud) -> str | None:
 
 
 def is_low(limit: DiskLimit) -> bool:
-    """Return whether a guest gets as slow by a limit as by a slow disk."""
-    return limit.most < (LOW_IOPS if "iops" in limit.name else LOW_BYTES)
+    """Return whether a guest gets as slow by a limit as by a slow disk. Zero is no limit."""
+    low = LOW_IOPS if "iops" in limit.name else LOW_BYTES
+    return 0 < limit.most < low
 
 
 def is_on_ceph(cloud: Cloud) -> bool:

@@ -598,7 +598,7 @@ def by_pools(capacity: Capacity, services: Iterable[Agent]) -> Explanation:
             capacity=len(fitting),
         )
         return short(unknown, reason)
-    limited = beyond_limit(max(fitting, key=left_to_promise), volume.size_gb)
+    limited = beyond_limit(max(fitting, key=may_take), volume.size_gb)
     return short(unknown, limited)
 
 
@@ -628,6 +628,11 @@ def beyond_limit(pool: Pool, size_gb: int) -> Reason | None:
         reserved=int(reserved_of(pool)),
         detail=ratio,
     )
+
+
+def may_take(pool: Pool) -> tuple[bool, float]:
+    """Return what orders pools by what they may take: with a ratio below 1 nothing, however much is left."""
+    return pool.ratio >= 1, left_to_promise(pool)
 
 
 def left_to_promise(pool: Pool) -> float:

@@ -30,6 +30,8 @@ BOOT_TIME = re.compile(r"^btime (\d+)$", re.MULTILINE)
 # Of the fields of /proc/PID/stat behind the name of the program, that of the start
 START_FIELD = 19
 TICKS_PER_SECOND = 100
+# Beside these stand bursts, and the name of a group of disks.
+LIMIT = re.compile(r"(?:total|read|write)_(?:bytes|iops)_sec")
 
 
 def read(host: Host, uuid: str) -> Domain | None:
@@ -128,6 +130,7 @@ def parse_disk(disk: ET.Element) -> Disk:
         limits=tuple(
             DiskLimit(limit.tag, int(limit.text or 0))
             for limit in disk.findall("iotune/*")
+            if LIMIT.fullmatch(limit.tag)
         ),
     )
 

@@ -450,8 +450,7 @@ def peers_by_words(error: LoggedError, component: str) -> list[str]:
     peers = speaking(error, foreign(named, own_project))
     if peers or not is_translated(error, own_project):
         return peers
-    apis = [name for name in of_raiser if name in APIS.values()]
-    return foreign(apis, own_project)
+    return foreign(apis_among(of_raiser), own_project)
 
 
 def foreign(named: Iterable[str], own_project: str) -> list[str]:
@@ -465,9 +464,11 @@ def foreign(named: Iterable[str], own_project: str) -> list[str]:
 
 def speaking(error: LoggedError, peers: list[str]) -> list[str]:
     """Return the components at which what failed may have failed: only an API is asked by HTTP."""
-    if not is_of_http(error):
-        return peers
-    return list(filter(set(APIS.values()).__contains__, peers))
+    return apis_among(peers) if is_of_http(error) else peers
+
+
+def apis_among(components: Iterable[str]) -> list[str]:
+    return [name for name in components if name in APIS.values()]
 
 
 def is_of_own_code(error: LoggedError, own_project: str) -> bool:

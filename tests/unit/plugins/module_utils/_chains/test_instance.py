@@ -170,6 +170,7 @@ def test_a_slow_disk_of_ceph_is_the_fault_of_its_own_disks() -> None:
         ({"total_iops_sec": 1}, "total_iops_sec 1"),
         ({"read_bytes_sec": 1000, "write_iops_sec": 500}, "read_bytes_sec 1000"),
         ({"total_iops_sec": 500, "total_bytes_sec": 100_000_000}, None),
+        ({"total_iops_sec": 0}, None),
         ({}, None),
     ],
 )

@@ -633,6 +633,12 @@ def test_a_pool_that_may_promise_more_than_it_has_left_explains_nothing():
     assert verdict["headline"] == "No back end fits: CapacityFilter left 0 of 1 back end"
 
 
+def test_another_pool_than_the_one_with_a_wrong_ratio_may_take_the_volume():
+    pools = (Pool("c@a#a", "ceph", 100.0, 100.0, ratio=0.5), Pool("c@b#b", "ceph", 20.0, 20.0))
+    verdict = without_back_end(capacity=Capacity(volume=VolumeCapacity("fast", "ceph", 1, pools)))
+    assert verdict["headline"] == "No back end fits: CapacityFilter left 0 of 1 back end"
+
+
 # What is not known
 
 

@@ -75,6 +75,13 @@ def test_a_disk_shows_what_its_flavor_limits_it_to():
     assert [(limit.name, limit.most) for limit in disk.limits] == [("total_iops_sec", 1)]
 
 
+def test_a_burst_and_a_group_limit_no_disk():
+    more = "<total_iops_sec_max>9</total_iops_sec_max><size_iops_sec>4096</size_iops_sec><group_name>g</group_name>"
+    text = (RECORDED / "commands/disk-limited.xml").read_text().replace("</iotune>", f"{more}</iotune>")
+    disk = libvirt.parse_disk(ET.fromstring(text))
+    assert [limit.name for limit in disk.limits] == ["total_iops_sec"]
+
+
 @pytest.fixture
 def read(replay):
     """Return a function that reads the recorded host's domain, and says what could not be read."""
