@@ -62,7 +62,7 @@ OPEN, KEPT = 0, 1
 # The halves of faults that are drawn into neither, by their names in lab_parts.py and devstack_parts.py
 UNSEEN = {
     "fresh": 2, "second": 3, "third": 4, "fourth": 5, "fifth": 6, "sixth": 7, "seventh": 8, "eighth": 9,
-    "ninth": 10,
+    "ninth": 10, "tenth": 11,
 }  # fmt: skip
 DRAWN_BY = {FaultClass.DEAD: "third", FaultClass.WRONG: "lantern"}
 # Faults whose verdicts have been looked at while the judge was built: they are of the open half, whatever is drawn.

@@ -4,7 +4,8 @@
 
 """Runs a slice of the catalogue of faults on a lab and files each record with its truth; it can be taken up again.
 
-make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second|third|fourth|fifth|sixth|seventh|eighth|ninth, or
+make faults FAULTS=SEED:FROM-TO HALF=open|kept|fresh|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth,
+or
 FAULTS=SEED:FROM-TO:wrong for one class, or FAULTS=NAME,NAME
 """
 

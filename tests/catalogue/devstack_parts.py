@@ -18,6 +18,7 @@ from ninth_fresh import ninth_fresh_of
 from seventh_fresh import seventh_fresh_of
 from sites import of_devstack
 from sixth_fresh import sixth_fresh_of
+from tenth_fresh import tenth_fresh_of
 from ways_to_break import commanded, few_connections, full_disk
 from wrong import wrong_of
 
@@ -82,5 +83,6 @@ CLOUD = Cloud(
         "seventh": tuple(seventh_fresh_of(SITE)),
         "eighth": tuple(eighth_fresh_of(SITE)),
         "ninth": tuple(ninth_fresh_of(SITE)),
+        "tenth": tuple(tenth_fresh_of(SITE)),
     },
 )

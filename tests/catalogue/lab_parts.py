@@ -20,6 +20,7 @@ from second_fresh import second_fresh_of
 from seventh_fresh import seventh_fresh_of
 from sites import of_lab
 from sixth_fresh import sixth_fresh_of
+from tenth_fresh import tenth_fresh_of
 from third_fresh import third_fresh_of
 from ways_to_break import commanded, few_connections, full_disk, sql
 from wrong import wrong_of
@@ -156,5 +157,6 @@ CLOUD = Cloud(
         "seventh": tuple(seventh_fresh_of(SITE)),
         "eighth": tuple(eighth_fresh_of(SITE)),
         "ninth": tuple(ninth_fresh_of(SITE)),
+        "tenth": tuple(tenth_fresh_of(SITE)),
     },
 )

@@ -59,6 +59,8 @@ from .services import SERVER, host_with
 ACTIVE = "active"
 # What becomes of a packet that OVN answers itself
 ANSWERED = "answered"
+# ... and of one that it lets through
+SENT = "sent"
 # As OVN writes a route: {169.254.169.254/32,192.168.0.2, 0.0.0.0/0,192.168.0.1}
 METADATA_ROUTE = re.compile(r"169\.254\.169\.254/32,\s*([0-9.]+)")
 # How the clients of OVN's databases end without one
@@ -392,6 +394,16 @@ def dhcp_answered(cloud: Cloud) -> Found:
     return holds_if(outcome == ANSWERED, outcome)
 
 
+def carried(cloud: Cloud) -> Found:
+    """Check whether the host's flows let a request for metadata pass that OVN's logical flows let pass."""
+    applies_if(given(cloud.logical_trace("metadata")).outcome == SENT)
+    switch = given(cloud.switch(cloud.host))
+    # Without the port of metadata there, no flow leads to it.
+    serving = [port.id for port in cloud.serving(LOCALPORT)]
+    applies_if(switch.interface_of(serving))
+    return passes(cloud, "metadata")
+
+
 def up(cloud: Cloud) -> Found:
     applies_if(given(cloud.interface(cloud.host)).by_ovn)
     return holds_if(given(cloud.logical_port).up)
@@ -630,6 +642,7 @@ CHAIN = ChainDefinition(
             here,
             FLOWS,
         ),
+        LinkDefinition("ovn_carried", "ovn-controller", carried, here, FLOWS),
         link_of_taken_packets("ovn_taken"),
         LinkDefinition(
             "ovn_up",

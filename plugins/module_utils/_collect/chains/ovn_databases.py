@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,11 +31,15 @@ from . import traces
 # Only a database that is kept here answers at its socket.
 NORTHBOUND_SOCKET = "/var/run/ovn/ovnnb_db.ctl"
 SOUTHBOUND_SOCKET = "/var/run/ovn/ovnsb_db.ctl"
-REMOVE = "ovn-nbctl --no-leader-only remove Logical_Switch"
+SWITCH = "Logical_Switch"
+REMOVE = f"ovn-nbctl --no-leader-only remove {SWITCH}"
 # What Neutron writes of the port, the group or the floating IP that a rule or a limit is for begins so.
 OF_NEUTRON = "neutron:"
 # A guest gets its lease and its metadata in time through this, and through a rule that limits nothing.
 WIDE_KBIT_S = 1000
+# ... and with so many connections of each guest that are followed
+MANY_CONNECTIONS = 1000
+ZONE_LIMIT = "ct-zone-limit"
 # What ovn-controller answers to a new guest, by the names of protocols in Copp
 NEEDED = frozenset(
     ("arp", "dhcpv4-opts", "dhcpv6-opts", "nd-na", "nd-ra-opts")
@@ -109,6 +113,12 @@ class ProtectionRow:
 
     uuid: Uuid
     meters: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SwitchRow:
+    name: str
+    other_config: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -288,7 +298,7 @@ def physical_networks(host: Host) -> tuple[LogicalNetwork, ...]:
         physical = port.options.get("network_name", "")
         found += [
             LogicalNetwork(name.replace("neutron-", "", 1), physical)
-            for name in holding(host, "Logical_Switch", "ports", port.uuid)
+            for name in holding(host, SWITCH, "ports", port.uuid)
         ]
     return tuple(found)
 
@@ -318,7 +328,7 @@ def foreign_acls(host: Host) -> tuple[Acl, ...]:
 def holders_of(host: Host, acl: str) -> list[str]:
     """Return the names of the groups and networks that have a rule."""
     groups = holding(host, "Port_Group", "acls", acl)
-    return groups + holding(host, "Logical_Switch", "acls", acl)
+    return groups + holding(host, SWITCH, "acls", acl)
 
 
 def holding(host: Host, kind: str, column: str, uuid: str) -> list[str]:
@@ -341,12 +351,25 @@ def foreign_limits(host: Host) -> tuple[Limit, ...]:
         for protocol in sorted(NEEDED.intersection(protection.meters)):
             text = f"{protocol} by meter {protection.meters[protocol]}"
             found += held_limits(host, "copp", protection.uuid, text)
-    return tuple(found)
+    return (*found, *connection_limits(host))
+
+
+def connection_limits(host: Host) -> Iterator[Limit]:
+    """Yield the networks whose ports may have a few connections only."""
+    limited = f"other_config:{ZONE_LIMIT}!=0"
+    for row in table(host, NORTHBOUND, SwitchRow, "find", SWITCH, limited):
+        most = int(row.other_config[ZONE_LIMIT])
+        if most < MANY_CONNECTIONS:
+            yield Limit(
+                row.name,
+                f"connections of each port: {most}",
+                f"{REMOVE} {row.name} other_config {ZONE_LIMIT}",
+            )
 
 
 def held_limits(host: Host, column: str, uuid: str, text: str) -> list[Limit]:
     """Return a limit once for each logical network that has it in a column."""
     return [
         Limit(name, text, f"{REMOVE} {name} {column} {uuid}")
-        for name in holding(host, "Logical_Switch", column, uuid)
+        for name in holding(host, SWITCH, column, uuid)
     ]

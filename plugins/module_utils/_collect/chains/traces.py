@@ -30,6 +30,23 @@ ACTIONS = re.compile(r"^Datapath actions: (?P<actions>.*)$", re.MULTILINE)
 ON_HOST = re.compile(
     r"\b(?:controller|userspace|lb_output)\(|\brecirc\(\w+\)$"
 )
+# The innermost parentheses of an action, with what it is done with
+DETAILS = re.compile(r"\([^()]*\)")
+# Actions that change a packet or look at it, and send it nowhere
+SENDS_NOWHERE = frozenset(
+    (
+        "drop",
+        "ct",
+        "ct_clear",
+        "set",
+        "push_vlan",
+        "pop_vlan",
+        "push_eth",
+        "pop_eth",
+        "meter",
+        "hash",
+    )
+)
 # The kinds of interfaces that lead out of the host
 DEVICES = ("", "system", "dpdk", "afxdp", "afxdp-nonpmd")
 # The end of a tunnel, as the datapath of the kernel has it, and in the headers that the one of userspace writes
@@ -297,9 +314,7 @@ def parsed(
     # Who answers it on the host itself needs no receiver, and of a bond none is named.
     if ON_HOST.search(actions[-1]):
         return Trace(port, packet, SENT)
-    is_sent = (
-        gets_to(receivers, actions) if receivers else actions[-1] != "drop"
-    )
+    is_sent = gets_to(receivers, actions) if receivers else sends(actions[-1])
     if is_sent:
         return Trace(port, packet, SENT, ends=tunnel_ends(text, actions))
     step = last_step(text)
@@ -344,7 +359,8 @@ def last_step(text: str) -> Step | None:
             # The header names the bridge where the packet came in.
             bridge = before or bridge
         elif found := TABLE.match(line):
-            step = Step(bridge, int(found["table"]), found["rule"])
+            rule = found["rule"].rstrip(".")
+            step = Step(bridge, int(found["table"]), rule)
     return step
 
 
@@ -352,6 +368,14 @@ def gets_to(interfaces: Iterable[str], actions: list[str]) -> bool:
     names = "|".join(map(re.escape, interfaces))
     name = re.compile(rf"(?<![\w.-])(?:{names})(?![\w.-])")
     return any(map(name.search, actions))
+
+
+def sends(actions: str) -> bool:
+    """Return whether any of the actions of the datapath sends a packet on."""
+    found = 1
+    while found:
+        actions, found = DETAILS.subn("", actions)
+    return not SENDS_NOWHERE.issuperset(map(str.strip, actions.split(",")))
 
 
 def tunnel_ends(text: str, actions: list[str]) -> tuple[str, ...]:

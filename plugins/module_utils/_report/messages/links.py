@@ -221,6 +221,11 @@ LINKS = {
         "OVN answers the guest's DHCP request, and the flows of this host do not: the request is {found}",
         "its flows do not answer the guest's DHCP request",
     ),
+    "ovn_carried": LinkText(
+        "the host's flows carry what OVN lets pass",
+        "OVN lets the guest's request for metadata pass, and the flows of this host drop it: {subject}, {found}",
+        "its flows drop what OVN lets pass ({subject})",
+    ),
     "ovn_up": LinkText(
         "the port is up in the northbound database",
         "the port is installed on its host and not up in the northbound database",

@@ -139,6 +139,13 @@ def with_dropping_flow(record: Json) -> None:
     traces[0].update(outcome="dropped", table=0, rule="udp,tp_dst=67, priority 65000")
 
 
+def without_generic_flows(record: Json) -> None:
+    """The flows that are no port's own are gone, as if somebody had removed all of them before the port came."""
+    traces = host(record, HERE)["stores"]["traces"]
+    traced = next(trace for trace in traces if trace["packet"] == "metadata")
+    traced.update(outcome="dropped", table=40, rule="No match")
+
+
 def with_request_sent_on(record: Json) -> None:
     host(record, HERE)["stores"]["traces"][0].update(outcome="sent")
 
@@ -312,6 +319,7 @@ BREAKS = {
     "ovn_connected": (mapped_to_no_bridge, "ovn-controller", HERE),
     "ovn_dhcp_flow": (with_dropping_flow, "ovn-controller", HERE),
     "ovn_dhcp_answered": (with_request_sent_on, "ovn-controller", HERE),
+    "ovn_carried": (without_generic_flows, "ovn-controller", HERE),
     "ovn_taken": (lambda record: with_packets(record, received=40, counted=0), "ovsdb", HERE),
     "ovn_up": (lambda record: in_ovn(record)["logical"].update(up=False), "ovn-northd", "controller1"),
     "ovn_noticed": (unnoticed, "neutron-server", "controller1"),

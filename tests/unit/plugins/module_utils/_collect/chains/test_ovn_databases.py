@@ -36,3 +36,13 @@ def test_a_limit_that_is_of_neutron_or_holds_nothing_back_is_none_of_them(replay
     assert words in QOS
     told = {"list QoS": (0, QOS.replace(words, others), "")}
     assert ovn_databases.foreign_limits(replay(HOST, told)) == (METER,)
+
+
+def test_few_connections_of_each_port_are_a_limit_of_their_network(replay):
+    # As the lab with OVN has said it of a network that was given such a limit
+    row = f'["{NETWORK}",["map",[["broadcast-arps-to-all-routers","true"],["ct-zone-limit","1"]]]]'
+    told = f'{{"data":[{row}],"headings":["name","other_config"]}}\n'
+    limit = Limit(NETWORK, "connections of each port: 1", f"{REMOVAL} other_config ct-zone-limit")
+    assert ovn_databases.foreign_limits(replay(HOST, {"ct-zone-limit": told})) == (NARROW, METER, limit)
+    wide = told.replace('"1"', '"65536"')
+    assert ovn_databases.foreign_limits(replay(HOST, {"ct-zone-limit": wide})) == (NARROW, METER)

@@ -344,6 +344,22 @@ def test_a_packet_that_leaves_by_a_bond_or_is_answered_on_its_host_is_not_droppe
     assert traces.parsed(text.replace(actions, "tap4d"), "p", "x", ["eth1"]).outcome == "dropped"
 
 
+@pytest.mark.parametrize(
+    ("actions", "outcome"),
+    [
+        ("ct(commit,zone=2,mark=0/0x41,label=0/0xffff00000000000000000000,nat(src))", "dropped"),
+        ("ct_clear,set(eth(src=fa:16:3e:00:00:01)), push_vlan(vid=100,pcp=0)", "dropped"),
+        ("ct(commit,zone=2,nat(src)),8", "sent"),
+        ("clone(tnl_push(tnl_port(6081),header(size=58,type=5,eth(dst=02:00:00:00:00:01)),out_port(3)),2)", "sent"),
+    ],
+)
+def test_what_is_only_looked_at_or_changed_goes_nowhere(actions, outcome):
+    text = f'bridge("br-int")\n36. dl_dst=fa:16:3e:61:41:25, priority 50\n40. No match.\nDatapath actions: {actions}\n'
+    trace = traces.parsed(text, "p", "x")
+    assert trace.outcome == outcome
+    assert (trace.table, trace.rule) == ((40, "No match") if outcome == "dropped" else (None, None))
+
+
 def test_devices_of_dpdk_lead_out_of_a_host():
     switch = switch_of(PORT.id)
     with_dpdk = replace(
