@@ -169,6 +169,17 @@ def taken(cloud: Cloud) -> Found:
     )
 
 
+def granted(cloud: Cloud) -> Found:
+    """Check whether dnsmasq gives the guest the address that it has offered."""
+    messages = given(given(served(cloud)).log)
+    heard = kinds(cloud)
+    applies_if("REQUEST" in heard)
+    if "NAK" not in heard or "ACK" in heard:
+        return HOLDS
+    refusals = filter(None, map(attrgetter("why"), messages))
+    return broken(next(refusals, "no reason"))
+
+
 def leased(cloud: Cloud) -> Found:
     """Check whether a guest whose console nobody reads has got its address: dnsmasq keeps what it gave."""
     found = given(served(cloud))
@@ -220,6 +231,7 @@ def carrying_host(cloud: Cloud) -> str | None:
     return cloud.host if cloud.host == dhcp_host(cloud) else None
 
 
+TALK = "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp"
 CARRIED = "tcpdump -n -e -i any port 67 or port 68"
 CHAIN = ChainDefinition(
     name="dhcp",
@@ -314,11 +326,12 @@ CHAIN = ChainDefinition(
             "dnsmasq",
             offered,
             dhcp_host,
-            "journalctl SYSLOG_IDENTIFIER=dnsmasq-dhcp",
+            TALK,
         ),
         LinkDefinition(
             "dhcp_taken", "data network", taken, carrying_host, CARRIED, here
         ),
+        LinkDefinition("dhcp_granted", "dnsmasq", granted, dhcp_host, TALK),
         LinkDefinition(
             "dhcp_leased", "data network", leased, carrying_host, CARRIED, here
         ),

@@ -195,13 +195,17 @@ class Lease:
 
 @dataclass(frozen=True)
 class DhcpMessage:
-    """A message between dnsmasq and the port. kind: DISCOVER, OFFER, REQUEST, ACK and others."""
+    """A message between dnsmasq and the port. kind: DISCOVER, OFFER, REQUEST, ACK, NAK and others.
+
+    why: what dnsmasq refuses an address for.
+    """
 
     kind: str
     address: Optional[str]
     mac: str
     at: float
     resolution_s: float
+    why: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

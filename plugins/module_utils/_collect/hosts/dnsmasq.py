@@ -30,8 +30,9 @@ SOURCES = {
     "files": ["/var/log/neutron/dnsmasq.log"],
 }
 TALK = re.compile(
-    r"\bDHCP(?P<kind>[A-Z]+)\(\S+\)(?: (?P<address>[0-9a-f.:]+))? (?P<mac>[0-9a-f:]{17})"
+    r"\bDHCP(?P<kind>[A-Z]+)\(\S+\)(?: (?P<address>[0-9a-f.:]+))? (?P<mac>[0-9a-f:]{17})(?: (?P<rest>.+))?"
 )
+REFUSAL = "NAK"
 ADDRESS = re.compile(r"\[[0-9a-f:]+\]|\d+(\.\d+){3}")
 # The expiry, MAC, address, name and client id
 LEASE_FIELDS = 5
@@ -154,12 +155,16 @@ def parse_talk(lines: list[MatchingLine], mac: str) -> tuple[DhcpMessage, ...]:
     messages = []
     for line in lines:
         match = TALK.search(line.text)
-        if match and match.group("mac") == mac:
+        if match and match["mac"] == mac:
             messages.append(
                 DhcpMessage(
-                    **match.groupdict(),
+                    match["kind"],
+                    match["address"],
+                    mac,
                     at=line.at,
                     resolution_s=line.resolution_s,
+                    # After other messages the name of the guest follows.
+                    why=match["rest"] if match["kind"] == REFUSAL else None,
                 )
             )
     return tuple(messages)

@@ -428,6 +428,11 @@ LINKS = {
         "dnsmasq's offers to the guest are lost {subject}: {found} offers, no request",
         "dnsmasq's offers to the guest are lost {subject}",
     ),
+    "dhcp_granted": LinkText(
+        "dnsmasq gives the guest the address that it has offered",
+        "offers the guest an address and then refuses it: {found}",
+        "refuses the guest its address: {found}",
+    ),
     "dhcp_leased": LinkText(
         "the guest has a lease",
         "the guest has no lease, though its port has a reservation: its requests or the answers are lost {subject}",

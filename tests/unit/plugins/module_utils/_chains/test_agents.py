@@ -216,6 +216,30 @@ def test_what_does_not_run_loses_no_request_on_its_way(processes: list[Json], st
     assert links_of["dhcp_process"] is (LinkState.HOLDS if processes else LinkState.BROKEN)
 
 
+@pytest.mark.parametrize(
+    ("messages", "state"),
+    [
+        (["DISCOVER", "OFFER", "REQUEST", "NAK", "REQUEST", "NAK"], LinkState.BROKEN),
+        # A guest may ask for an address of old first.
+        (["REQUEST", "NAK", "DISCOVER", "OFFER", "REQUEST", "ACK"], LinkState.HOLDS),
+        (["DISCOVER", "OFFER"], LinkState.NOT_APPLICABLE),
+    ],
+)
+def test_an_address_that_is_offered_has_to_be_given(messages: list[str], state: LinkState) -> None:
+    def refused(record: Json) -> None:
+        log = [
+            {"kind": kind, "address": "192.168.222.5", "mac": "fa:16:3e:00:00:01", "at": 7.0, "resolution_s": 1}
+            for kind in messages
+        ]
+        log[-1].update(why="no leases left")
+        facts = host(record, "network1")["facts"]["dhcp"][PORT]
+        facts.update(directory="/var/lib/neutron/dhcp/x", processes=[{"pid": 7, "options": []}], log=log)
+
+    link = next(link for link in chains_of(started, assigned, refused)["dhcp"].links if link.code == "dhcp_granted")
+    assert (link.state, link.owner, link.host) == (state, "dnsmasq", "network1")
+    assert link.found == ("no leases left" if state is LinkState.BROKEN else None)
+
+
 def tunneled(*cut_off: str) -> Callable[[Json], None]:
     """Have the network in tunnels between this host and that of dnsmasq; those of some hosts lead elsewhere."""
 

@@ -561,7 +561,7 @@ def card_of(*links_of_it, name="ovn_port"):
 def test_a_break_has_what_was_expected_and_found_and_the_command_to_look_at_it(broken):
     _image, port, _server, metadata = view_of(broken).chains
     assert not port.is_folded
-    assert [text for _state, text in port.counts] == ["26 hold", "2 broken", "9 do not apply"]
+    assert [text for _state, text in port.counts] == ["27 hold", "2 broken", "9 do not apply"]
     (row,) = [row for row in port.rows if row.is_break]
     assert (row.text, row.word, row.place) == ("northd translates changes", "broken", "ovn-northd (controller1)")
     assert row.wrong == "not processing changes: it has translated version 4 of 9"

@@ -162,5 +162,5 @@ def test_talk_with_others_and_talk_that_is_none_is_left_out():
     ]
     lines = [MatchingLine(7.0, 1, text) for text in texts]
     assert to_json(dnsmasq.parse_talk(lines, MAC)) == [
-        {"kind": "NAK", "address": "10.0.0.5", "mac": MAC, "at": 7.0, "resolution_s": 1}
+        {"kind": "NAK", "address": "10.0.0.5", "mac": MAC, "at": 7.0, "resolution_s": 1, "why": "wrong network"}
     ]
