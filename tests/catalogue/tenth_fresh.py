@@ -225,8 +225,8 @@ def dead_of_the_control_plane(site):
     word = in_settings(placement, ("placement_database", "max_pool_size", "many"))
     yield dead("placement-api-with-a-word-for-a-number", word, placement.component, controller)
     # A share of the memory in the place of a size
-    limit = "rabbitmqctl set_disk_free_limit"
-    alarm = by_several(controller, f"{limit} mem_relative 9000 && sleep 2", f"{limit} 50MB")
+    limit, usual = "rabbitmqctl set_disk_free_limit", "200MB" if site.storage else "50MB"
+    alarm = by_several(controller, f"{limit} mem_relative 9000 && sleep 2", f"{limit} {usual}")
     yield dead("rabbitmq-wants-more-disk-than-there-is", alarm, "rabbitmq", controller)
 
 
