@@ -15,11 +15,14 @@ from healthy_runs import assert_healthy, methods_on_the_queue, statuses
 from lab_under_test import HOSTS, lab_host, on_the_lab
 from runs_under_test import Outcome, directories, left_of, play, verify
 from test_acceptance import sweep
+from test_dataplane import PATHS, legs_of
 from test_verify import assert_passed, assert_sound
 
 # The probe guest answers there.
 PORT = 80
 TEN = 10
+# What one host allows: no server can move.
+LIFE = ["hard_reboot", "stop", "pause", "shelve", "rebuild", "resize", "resize_revert", "boot_snapshot"]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +53,20 @@ def test_acceptance_boots_on_each_host(runs):
     assert {target["host"] for target in done.record["targets"]} == set(HOSTS)
     for target in done.record["targets"]:
         assert_sound(done.run(target))
+
+
+def test_two_guests_on_one_host_find_their_paths_and_one_lives_on(runs):
+    given = {**OPERATOR, "dataplane": True, "floating_ip": True, "journey": LIFE}
+    outcome = verify(runs, *WHOLE, **given, journey_timeout=900)
+    assert_passed(outcome)
+    details = outcome.stage("dataplane")["details"]
+    assert details["spread"] is False
+    found = {(check["check"], check["source"]): check["status"] for check in details["checks"]}
+    assert {found[path] for path in PATHS} == {"ok"}
+    assert found["login", "client"] == "ok"
+    legs = legs_of(outcome)
+    assert [leg["operation"] for leg in legs] == LIFE
+    assert {leg["moved"] for leg in legs} == {False}
 
 
 def test_what_was_kept_is_cleaned_up(runs, admin, devstack):

@@ -71,8 +71,9 @@ class SuiteCheck:
         )
 
 
-# How a peer is recorded that answers, and one that answers without TLS where it is asked for with it
-OPEN, PLAIN = "open", "plain"
+# How a peer is recorded that answers, one that answers without TLS where it is asked for with it, and one that gets
+# small packets only
+OPEN, PLAIN, NARROW = "open", "plain", "narrow"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from ..._components.tables import (
     entry_of,
     is_encrypted,
 )
-from ..._model.host import OPEN, PLAIN, PendingConnection, Reach
+from ..._model.host import NARROW, OPEN, PLAIN, PendingConnection, Reach
 from ..commands import Host
 from .configuration import Option
 
@@ -57,7 +57,7 @@ POOL = re.compile(r"\bhost='(?P<place>[^'\s]+)', port=(?P<port>\d{2,5})\b")
 WEB_PORTS = {"http": 80, "https": 443}
 # The first word of a client in each protocol; a database speaks first itself.
 GREETINGS = {
-    "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\n\r\n",
+    "http": b"GET / HTTP/1.0\r\nHost: ADDRESS\r\nX-Padding: PADDING\r\n\r\n",
     "amqp": b"AMQP\x00\x00\x09\x01",
     "mysql": b"",
     "memcached": b"version\r\n",
@@ -73,7 +73,11 @@ PATH_MARKS = re.compile("[/?#]")
 HIGHEST_PORT = (1 << 16) - 1
 # In bytes
 LONGEST_ANSWER = 1024
+# Servers such as uWSGI take no longer request than 4096 by default.
+LONGEST_PADDING = 3000
 SERVER_ERROR = re.compile(rb"HTTP/\d\.\d (5\d\d)")
+# How a peer is recorded that accepts a connection and answers nothing
+MUTE = "mute"
 # How a handshake of TLS ends with a peer that speaks something else
 WITHOUT_TLS = re.compile(r"mute|closed|\[ssl: ")
 # A server of HTTP. One of HTTPS answers a client without TLS that it is wrong, or sends it elsewhere.
@@ -235,21 +239,27 @@ def probes(peers: NamedPeers) -> tuple[Reach, ...]:
 def probe(address: str, port: int, spoken: str) -> str:
     """Return open, or why not.
 
-    refused; silent: no answer to a connection; mute: accepts it and answers nothing; plain: it speaks HTTP without TLS,
-    and HTTPS was asked for; and others.
+    refused; silent: no answer to a connection; mute: accepts it and answers nothing; narrow: answers small packets
+    only; plain: it speaks HTTP without TLS, and HTTPS was asked for; and others.
     """
-    how = connected(address, port, spoken)
+    how = connected(address, port, spoken, LONGEST_PADDING)
     may_be_plain = spoken == "https" and WITHOUT_TLS.match(how)
     if may_be_plain and is_plain(address, port):
         return PLAIN
+    if (
+        how == MUTE
+        and spoken in WEB_PORTS
+        and connected(address, port, spoken) == OPEN
+    ):
+        return NARROW
     return how
 
 
-def connected(address: str, port: int, spoken: str) -> str:
-    """Return how a peer goes on in the protocol that is spoken to it."""
+def connected(address: str, port: int, spoken: str, padding: int = 0) -> str:
+    """Return how a peer goes on in the protocol that is spoken to it. padding: by how many bytes, in HTTP."""
     try:
         with socket.create_connection((address, port), SECONDS) as link:
-            return first_word(link, address, spoken)
+            return first_word(link, address, spoken, padding)
     except socket.timeout:
         return "silent"
     except ssl.SSLCertVerificationError as exc:
@@ -280,31 +290,40 @@ def is_plain(address: str, port: int) -> bool:
     """Return whether a peer speaks HTTP without TLS."""
     try:
         with socket.create_connection((address, port), SECONDS) as link:
-            greet(link, address, "http")
+            greet(link, address, "http", padding=0)
             return bool(HTTP_SERVER.match(link.recv(LONGEST_ANSWER)))
     except (OSError, ValueError):
         return False
 
 
-def first_word(link: socket.socket, address: str, spoken: str) -> str:
+def first_word(
+    link: socket.socket, address: str, spoken: str, padding: int
+) -> str:
     """Return how a peer goes on that has accepted a connection."""
     try:
         if spoken == "https":
             with ssl.create_default_context().wrap_socket(
                 link, server_hostname=address
             ) as secured:
-                return first_word(secured, address, "http")
+                return first_word(secured, address, "http", padding)
         if spoken not in GREETINGS:
             return OPEN
-        greet(link, address, spoken)
+        greet(link, address, spoken, padding)
         return meaning(link.recv(LONGEST_ANSWER), spoken)
     except socket.timeout:
-        return "mute"
+        return MUTE
 
 
-def greet(link: socket.socket, address: str, spoken: str) -> None:
-    """Send a peer its first word. A balancer may choose the service by the name that it is asked for."""
-    link.sendall(GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna")))
+def greet(
+    link: socket.socket, address: str, spoken: str, padding: int
+) -> None:
+    """Send a peer its first word.
+
+    A balancer may choose the service by the name that it is asked for, and a way may lose packets of full size only.
+    """
+    largest = link.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+    word = GREETINGS[spoken].replace(b"ADDRESS", address.encode("idna"))
+    link.sendall(word.replace(b"PADDING", b"x" * min(largest, padding)))
 
 
 def meaning(answer: bytes, spoken: str) -> str:

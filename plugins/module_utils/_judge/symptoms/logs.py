@@ -41,6 +41,7 @@ from ..._model.symptom import (
 from ..._record.sole import sole
 from ..case import Case
 from ..weights import Weights
+from .owners import components_of
 from .reach import CATALOG
 
 QUEUE = "rabbitmq"
@@ -52,6 +53,8 @@ EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
 OF_CALLS = re.compile(f"{TIMED_OUT}|{REMOTE}$")
+# Any path is below it.
+ROOT = "/"
 # How a service fails that writes to its own disk what it gets, or for no known reason
 OF_OWN_DISK = (None, How.FULL, How.READ_ONLY)
 # What lines call what carries the packets of a host's guests, with any back end
@@ -293,6 +296,9 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
     """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
     if error.peer == CARRIER:
         return carriers(case)
+    users = users_of_used_up(error, case)
+    if users:
+        return without(component, users)
     peers = peers_of(error, component)
     giver = case.givers.get(error.peer_address or "")
     if giver is not None:
@@ -306,6 +312,18 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
     if not (peers or error.peer) and failed_elsewhere(error, component, case):
         return [component]
     return peers
+
+
+def users_of_used_up(error: LoggedError, case: Case) -> list[str]:
+    """Return the components of a file system that takes no more, if an error is about a file in it."""
+    quote = error.quote or ""
+    for host in case.record.hosts:
+        if host.host != error.host:
+            continue
+        for found in host.examined.exhausted:
+            if f"{found.where}/" in quote and found.where != ROOT:
+                return components_of(found.where, host)
+    return []
 
 
 def carriers(case: Case) -> list[str]:

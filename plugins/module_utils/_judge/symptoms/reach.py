@@ -14,7 +14,7 @@ from ..._components.tables import (
     project_of,
     writer_of,
 )
-from ..._model.host import OPEN, PLAIN, ChangedFile, Host, Reach
+from ..._model.host import NARROW, OPEN, PLAIN, ChangedFile, Host, Reach
 from ..._model.how import How
 from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
@@ -27,6 +27,7 @@ UNRESOLVED = "no such name"
 HOW = {
     "silent": How.SILENT,
     "mute": How.SILENT,
+    NARROW: How.SILENT,
     "refused": How.REFUSED,
     "closed": How.BROKEN_OFF,
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..._components.tables import component_at
 from ..._judge.leads import NO_WAY, end_in
 from ..._model.codec import iso_of
-from ..._model.host import PLAIN
+from ..._model.host import NARROW, PLAIN
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
@@ -37,6 +37,7 @@ STATES = {
 PROBES = {
     "silent": "no connection to {0}",
     "mute": "connected, but no reply from {0}",
+    NARROW: "{0} gets small packets, and none of full size",
     "refused": "connection refused by {0}",
     "closed": "connection closed by {0}",
     PLAIN: "no TLS from {0}",

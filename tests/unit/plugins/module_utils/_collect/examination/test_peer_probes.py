@@ -201,7 +201,7 @@ def answering(answer):
     heard = []
 
     def treat(link):
-        heard.append(link.recv(1024))
+        heard.append(link.recv(4096))
         link.sendall(answer)
 
     return SimpleNamespace(treat=treat, heard=heard)
@@ -269,7 +269,7 @@ def test_a_database_speaks_first(listen, words, how):
 @pytest.mark.parametrize(
     ("spoken", "said"),
     [
-        ("http", b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n"),
+        ("http", b"GET / HTTP/1.0\r\nHost: 127.0.0.1\r\nX-Padding: " + b"x" * 3000 + b"\r\n\r\n"),
         ("amqp", b"AMQP\x00\x00\x09\x01"),
         ("memcached", b"version\r\n"),
         ("ovsdb", b'{"id":"here","method":"echo","params":[]}'),
@@ -287,6 +287,17 @@ def test_a_peer_that_accepts_and_says_nothing_is_mute(listen, spoken):
     assert peer_probes.probe("127.0.0.1", listen(mute), spoken) == "mute"
     # One that speaks no TLS is asked for that, too.
     assert time.monotonic() - began < (4 if spoken == "https" else 2)
+
+
+def losing_large_packets(link):
+    """Answers what is small, and never hears what fills a packet, as at the end of a way that loses those."""
+    if len(link.recv(4096)) < 1000:
+        link.sendall(HTTP.format(200).encode())
+    mute(link)
+
+
+def test_a_peer_that_gets_small_packets_only_is_told_from_a_mute_one(listen):
+    assert peer_probes.probe("127.0.0.1", listen(losing_large_packets), "http") == "narrow"
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,33 @@ def peers(*errors):
     return [symptom.peer for symptom in told(*errors)]
 
 
+# As Nova has logged it where the disk of its instances was full
+UNOPENED = error(
+    "libvirt.libvirtError",
+    quote="libvirt.libvirtError: Unable to open file: /var/lib/nova/instances/1d/console.log: No such file",
+    mentions=["libvirt"],
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("/var/lib/nova/instances", OWN),
+        ("/var/lib/nova/instances/1", ["libvirt"]),
+        ("/", ["libvirt"]),
+        (None, ["libvirt"]),
+    ],
+)
+def test_an_error_about_a_file_of_a_full_disk_is_of_who_uses_that_disk(where, expected):
+    exhausted = [] if where is None else [{"kind": "no space", "where": where, "text": "x"}]
+    services = [
+        {"component": name, "unit": f"{name}.service", "state": "running"} for name in ("nova-compute", "libvirt")
+    ]
+    here = as_json.host("h1", facts={"services": services}, examination={"exhausted": exhausted})
+    found = logs.errors(case_of([here], errors=[{**UNOPENED, "host": "h1"}]))
+    assert [symptom.peer for symptom in found] == expected
+
+
 LACKING = error("keystoneauth1.exceptions.catalog.EndpointNotFound", mentions=["keystone", "placement-api"])
 
 
