@@ -312,9 +312,11 @@ def reach_guest(
     """Try ping and TCP from here. The details say so if this machine may not send one of them."""
     stage.begin(f"reaching the guest at {address}")
     stage.details = replace(stage.details, reached=Reached(address))
-    reach_by(stage, "ping", address, lambda: reach.ping(address))
-    reach_by(stage, "tcp", address, lambda: reach.tcp(address, port))
-    note_attempt(stage, mac=reach.mac_of(address))
+    try:
+        reach_by(stage, "ping", address, lambda: reach.ping(address))
+        reach_by(stage, "tcp", address, lambda: reach.tcp(address, port))
+    finally:
+        note_attempt(stage, mac=reach.mac_of(address))
 
 
 def reach_by(

@@ -158,7 +158,7 @@ def test_a_real_sudo_refuses_what_would_give_away_more(inventory, lab_hosts):
     """And allows what the rules allow, by which it is known that it was asked for this user at all."""
     good = {
         "logs": "journalctl --no-pager --quiet --field=SYSLOG_IDENTIFIER",
-        "examination": "ss --no-header --tcp --numeric --processes state syn-sent",
+        "examination": "ss --no-header --oneline --tcp --numeric --processes --info state syn-sent state established",
         "compute": f"{VIRSH} dumpxml {UUID}",
         "network": f"ls /var/lib/neutron/dhcp/{UUID}",
         "ceph": "ls /etc/ceph",

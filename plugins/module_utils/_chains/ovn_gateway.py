@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from itertools import chain
 
+from .._model.details import MetadataDetails
 from .._model.stores import Interface
-from .._model.words import StageName
+from .._model.words import AttemptStatus, StageName
 from .._record.sole import sole
 from .cloud import Cloud
 from .definitions import (
+    HOLDS,
     ChainDefinition,
     Found,
     LinkDefinition,
     applies_if,
+    broken,
     given,
     here,
     holds_if,
+    nowhere,
     passes,
     passes_logically,
 )
@@ -156,6 +160,21 @@ def sends_ping(cloud: Cloud) -> Found:
     return passes(cloud, "ping")
 
 
+def delivered(cloud: Cloud) -> Found:
+    """Check whether the guest answers the ping of its floating IP, where the gateway on another host is there for it.
+
+    The gateway answers ARP for that address. What gets lost then does so between both hosts.
+    """
+    stage = cloud.record.stage_or_skipped(StageName.METADATA)
+    reached = given(given(stage.details_as(MetadataDetails)).reached)
+    ping, mac = given(reached.ping), given(reached.mac)
+    gateway = given(other_gateway(cloud))
+    applies_if(any(router.mac == mac for router in cloud.routers.values()))
+    if ping.status is not AttemptStatus.SILENT:
+        return HOLDS
+    return broken(subject=f"between {gateway} and {cloud.host}")
+
+
 CHAIN = ChainDefinition(
     name="ovn_gateway",
     stages=(StageName.BOOT, StageName.METADATA, StageName.DATAPLANE),
@@ -218,6 +237,15 @@ CHAIN = ChainDefinition(
             LOGICAL_FLOWS,
         ),
         LinkDefinition("ping_flow", "ovn-controller", sends_ping, here, FLOWS),
+        # The last one: it is what is left when each host does its part.
+        LinkDefinition(
+            "ovn_gateway_delivered",
+            "data network",
+            delivered,
+            nowhere,
+            "tcpdump -n -e -i any icmp",
+            here,
+        ),
     ),
     subject=lambda cloud: next(iter(cloud.routers), None),
 )

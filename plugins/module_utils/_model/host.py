@@ -74,6 +74,8 @@ class SuiteCheck:
 # How a peer is recorded that answers, one that answers without TLS where it is asked for with it, and one that gets
 # small packets only
 OPEN, PLAIN, NARROW = "open", "plain", "narrow"
+# How one is that does not acknowledge what is sent by a connection that was made
+UNHEARD = "unheard"
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,16 @@ class Reach:
 
 @dataclass(frozen=True)
 class PendingConnection:
-    """A connection of a program that waits for an answer."""
+    """A connection of a program that waits for an answer.
+
+    unacknowledged: whether it was made, and what the program has sent by it since is sent again and again.
+    """
 
     program: str
     address: str
     port: int
     component: Optional[str] = None
+    unacknowledged: Optional[bool] = omitted()
 
 
 @dataclass(frozen=True)

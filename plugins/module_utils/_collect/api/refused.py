@@ -14,7 +14,9 @@ from ..._model.stage import Failure
 OF_QUOTA = "quota"
 # In the words of Nova, Neutron and Cinder
 WORDS = {
-    Sought.HOST: re.compile(r"No valid host|is not mapped to any cell"),
+    Sought.HOST: re.compile(
+        r"No valid host|is not mapped to any cell|Compute host \S+ could not be found"
+    ),
     Sought.ADDRESS: re.compile(
         r"No fixed IP addresses available|No more IP addresses available|IpAddressGenerationFailure|NoMoreFixedIps"
     ),

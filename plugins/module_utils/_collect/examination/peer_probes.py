@@ -63,6 +63,21 @@ GREETINGS = {
     "memcached": b"version\r\n",
     "ovsdb": b'{"id":"here","method":"echo","params":[]}',
 }
+CONNECTIONS = (
+    "ss",
+    "--no-header",
+    "--oneline",
+    "--tcp",
+    "--numeric",
+    "--processes",
+    "--info",
+    "state",
+    "syn-sent",
+    "state",
+    "established",
+)
+# The state of a connection that was made, and what is said of one whose packets are sent again and again
+ESTABLISHED, BACKOFF = "ESTAB", " backoff:"
 # Stands before the processes of a connection; the address of the peer is the last word before it.
 USERS = 'users:(("'
 PORT = re.compile(r"[0-9]{1,5}")
@@ -341,32 +356,42 @@ def meaning(answer: bytes, spoken: str) -> str:
 
 
 def pending(host: Host) -> tuple[PendingConnection, ...]:
-    """Return connections that have no answer yet: the kernel knows them, of any service."""
-    words = (
-        "ss",
-        "--no-header",
-        "--tcp",
-        "--numeric",
-        "--processes",
-        "state",
-        "syn-sent",
-    )
-    waiting = map(connection_in, host.ask(None, *words).splitlines())
-    found = sorted(set(filter(None, waiting)))
+    """Return connections that have no answer: the kernel knows them, of any service."""
+    lines = host.ask(None, *CONNECTIONS).splitlines()
+    found = set(filter(None, map(connection_in, lines)))
     return tuple(
-        PendingConnection(program, address, port, component_at(port))
-        for program, address, port in found
+        PendingConnection(
+            one.program,
+            one.address,
+            one.port,
+            component_at(one.port),
+            unacknowledged=one.is_stuck or None,
+        )
+        for one in sorted(found)
     )
 
 
-def connection_in(line: str) -> tuple[str, str, int] | None:
-    """Return program, address and port of a connection as ss prints it; None for a line without a process.
+class Connection(NamedTuple):
+    """A connection of a program. is_stuck: whether it was made, and its packets are sent again and again."""
 
-    Each step looks at the line once, whatever the line is: a search for all at once takes the square of its length.
+    program: str
+    address: str
+    port: int
+    is_stuck: bool
+
+
+def connection_in(line: str) -> Connection | None:
+    """Return a connection as ss prints it.
+
+    None for a line without a process, and for an open connection that works. Each step looks at the line once,
+    whatever the line is: a search for all at once takes the square of its length.
     """
     sockets, _users, users = line.partition(USERS)
     program, quote, _rest = users.partition('"')
     address, _colon, port = "".join(sockets.split()[-1:]).rpartition(":")
     if not (program and quote and address and PORT.fullmatch(port)):
         return None
-    return program, address.strip("[]"), int(port)
+    is_open = line.startswith(ESTABLISHED)
+    if is_open and BACKOFF not in users:
+        return None
+    return Connection(program, address.strip("[]"), int(port), is_open)

@@ -32,9 +32,7 @@ def answering(host: Host) -> tuple[Reach, ...]:
         for line in lines
         if line.split()[1:2] == [NOTHING_UNANSWERED]
     ]
-    found = {
-        (address, port) for _program, address, port in filter(None, open_ones)
-    }
+    found = {(one.address, one.port) for one in filter(None, open_ones)}
     answered: list[Reach] = []
     for address, port in sorted(found):
         component = component_at(port)

@@ -34,6 +34,8 @@ SOCKET = re.compile(
 )
 # A socket of the kernel has none; the numbers of its timer stand in brackets.
 PROCESS = re.compile(r"(?<=\s)(?P<pid>\d+)/(?P<program>\S+)")
+# The time until a packet is sent again, and how often it was
+TIMER = re.compile(r"\bon \([\d.]+/(?P<again>[1-9]\d*)/")
 
 
 def ip(report: Report, words: Sequence[str]) -> str:
@@ -132,9 +134,9 @@ def ss(report: Report, words: Sequence[str]) -> str:
         return "\n".join(
             f"LISTEN {line}" for line in sockets_in(report, "LISTEN")
         )
-    # Where a state is asked for by its name, ss does not print it.
     if "syn-sent" in words:
-        return "\n".join(sockets_in(report, "SYN_SENT"))
+        return "\n".join(unanswered(report))
+    # Where one state is asked for by its name, ss does not print it.
     if "established" in words:
         return "\n".join(sockets_in(report, "ESTABLISHED"))
     return "\n".join(
@@ -142,8 +144,16 @@ def ss(report: Report, words: Sequence[str]) -> str:
     )
 
 
+def unanswered(report: Report) -> Iterator[str]:
+    """Yield the connections that are being made, and those that were, as ss prints both with their details."""
+    for line in sockets_in(report, "SYN_SENT"):
+        yield f"SYN-SENT {line}"
+    for line in sockets_in(report, "ESTABLISHED"):
+        yield f"ESTAB {line}"
+
+
 def sockets_in(report: Report, state: str) -> Iterator[str]:
-    """Yield the queues, the ends and the process of each TCP socket in a state."""
+    """Yield the queues, the ends and the process of each TCP socket in a state, and how often it has sent again."""
     for line in report.output(
         "netstat_-W_-neopa", "netstat_-neopa"
     ).splitlines():
@@ -156,4 +166,6 @@ def sockets_in(report: Report, state: str) -> Iterator[str]:
             users = (
                 f' users:(("{process["program"]}",pid={process["pid"]},fd=0))'
             )
-        yield f"{socket['queues']} {socket['ends']}{users}"
+        timer = TIMER.search(line, socket.end())
+        details = f" backoff:{timer['again']}" if timer else ""
+        yield f"{socket['queues']} {socket['ends']}{users}{details}"

@@ -14,7 +14,15 @@ from ..._components.tables import (
     project_of,
     writer_of,
 )
-from ..._model.host import NARROW, OPEN, PLAIN, ChangedFile, Host, Reach
+from ..._model.host import (
+    NARROW,
+    OPEN,
+    PLAIN,
+    UNHEARD,
+    ChangedFile,
+    Host,
+    Reach,
+)
 from ..._model.how import How
 from ..._model.service import RUNNING, services_of
 from ..._model.symptom import Code, Symptom
@@ -204,16 +212,14 @@ def probed(host: Host) -> Sequence[Reach]:
 
 
 def pending(case: Case) -> list[Symptom]:
-    """Return the connections that had no answer when the host was examined."""
+    """Return the connections that had no answer, or none any more, when the host was examined."""
     symptoms: list[Symptom] = []
     for host in case.record.hosts:
         for entry in host.examined.pending:
             if entry.component is not None:
+                how = UNHEARD if entry.unacknowledged else How.SILENT.value
                 waiting = Reach(
-                    entry.component,
-                    entry.address,
-                    entry.port,
-                    How.SILENT.value,
+                    entry.component, entry.address, entry.port, how
                 )
                 components = clients(host, entry.component, [CATALOGUE])
                 symptoms += of_connection(

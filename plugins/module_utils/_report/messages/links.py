@@ -221,6 +221,11 @@ LINKS = {
         "OVN answers the guest's DHCP request, and the flows of this host do not: the request is {found}",
         "its flows do not answer the guest's DHCP request",
     ),
+    "ovn_gateway_delivered": LinkText(
+        "the guest's answers come back to the gateway",
+        "the gateway answers ARP for the floating IP, and what it passes on to the guest is lost {subject}",
+        "packets of the floating IP are lost {subject}",
+    ),
     "ovn_carried": LinkText(
         "the host's flows carry what OVN lets pass",
         "OVN lets the guest's request for metadata pass, and the flows of this host drop it: {subject}, {found}",

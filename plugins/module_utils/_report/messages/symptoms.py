@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..._components.tables import component_at
 from ..._judge.leads import NO_WAY, end_in
 from ..._model.codec import iso_of
-from ..._model.host import NARROW, PLAIN
+from ..._model.host import NARROW, PLAIN, UNHEARD
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
@@ -199,8 +199,12 @@ def option_of_peer(symptom: Symptom) -> Forms:
 
 
 def connection_pending(symptom: Symptom) -> Forms:
-    text = f"waiting for a connection to {symptom.peer}"
-    return f"{text} at {symptom.address}:{symptom.port}", text
+    place = f"{symptom.peer} at {symptom.address}:{symptom.port}"
+    if symptom.probe == UNHEARD:
+        text = f"what it sends to {symptom.peer} is lost"
+        return f"what it sends to {place} is not acknowledged", text
+    text = "waiting for a connection to"
+    return f"{text} {place}", f"{text} {symptom.peer}"
 
 
 def queue_unconsumed(symptom: Symptom) -> Forms:

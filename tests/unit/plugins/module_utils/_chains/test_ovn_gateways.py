@@ -127,3 +127,31 @@ def test_the_gateway_that_has_the_router_must_reach_the_network_outside() -> Non
 
 def test_without_the_external_gateways_nothing_is_known_of_a_mapping() -> None:
     assert links_of(CUT_OFF)["ovn_gateway_mapped"].state is LinkState.NOT_APPLICABLE
+
+
+MAC = "fa:16:3e:0e:e9:d1"
+
+
+@pytest.mark.parametrize(
+    ("gateway", "mac", "ping", "wanted"),
+    [
+        ("devstack1", MAC, "silent", LinkState.BROKEN),
+        ("devstack1", MAC, "answered", LinkState.HOLDS),
+        # The way to the gateway may be broken as well, and inside the guest's own host there is no other one.
+        ("devstack1", None, "silent", LinkState.NOT_APPLICABLE),
+        ("devstack2", MAC, "silent", LinkState.NOT_APPLICABLE),
+    ],
+    ids=["lost between two hosts", "answered", "no answer to ARP", "on one host"],
+)
+def test_what_a_gateway_that_answers_passes_on_has_to_come_back(
+    gateway: str, mac: str | None, ping: str, wanted: LinkState
+) -> None:
+    record = copy.deepcopy(CUT_OFF)
+    for router in routers_in_ovn(record):
+        router["gateway"] = gateway
+    details = next(stage for stage in record["stages"] if stage["stage"] == "metadata")["details"]
+    details["reached"]["ping"]["status"] = ping
+    details["reached"]["mac"] = mac
+    link = links_of(record)["ovn_gateway_delivered"]
+    assert (link.state, link.owner, link.host) == (wanted, "data network", None)
+    assert link.subject == ("between devstack1 and devstack2" if wanted is LinkState.BROKEN else None)

@@ -414,13 +414,16 @@ def test_without_peers_nobody_is_asked():
     assert to_json(peer_probes.probes({})) == []
 
 
-# As ss prints them, and one of the kernel itself, which has no process
+# As ss prints them: connections that are being made, one of the kernel itself, which has no process, one that works,
+# and one whose packets are lost
 WAITING = """\
-0      1      10.71.16.14:58782 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=5))
-0      1      10.71.16.14:58784 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=9))
-0      1        [fd00::14]:58798  [fd00::12]:3306  users:(("nova-conductor",pid=31,fd=6),("nova-conductor",pid=30,fd=6))
-0      1      10.71.16.14:58798 10.71.16.11:6789
-0      1      10.71.16.14:58799 10.71.16.99:8080  users:(("curl",pid=77,fd=5))
+SYN-SENT 0 1 10.71.16.14:58782 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=5)) bbr rto:1000
+SYN-SENT 0 1 10.71.16.14:58784 10.71.16.12:5672  users:(("nova-compute",pid=960,fd=9)) bbr rto:2000 backoff:1
+SYN-SENT 0 1 [fd00::14]:58798 [fd00::12]:3306 users:(("nova-conductor",pid=31,fd=6),("nova-conductor",pid=30,fd=6))
+SYN-SENT 0 1 10.71.16.14:58798 10.71.16.11:6789
+SYN-SENT 0 1 10.71.16.14:58799 10.71.16.99:8080  users:(("curl",pid=77,fd=5))
+ESTAB    0 0 10.71.16.14:45760 10.71.16.12:5672  users:(("nova-compute",pid=437,fd=13)) bbr rto:204 unacked:1
+ESTAB    0 8 10.71.16.14:45999 10.71.16.12:5672  users:(("neutron-openvsw",pid=6,fd=3)) bbr rto:200 backoff:3
 """
 
 
@@ -428,6 +431,13 @@ def test_connections_that_nobody_answers_are_told_once_with_their_program(replay
     host = replay(None, {"id -u": "1000", "ss": WAITING})
     assert to_json(peer_probes.pending(host)) == [
         {"program": "curl", "address": "10.71.16.99", "port": 8080, "component": None},
+        {
+            "program": "neutron-openvsw",
+            "address": "10.71.16.12",
+            "port": 5672,
+            "component": "rabbitmq",
+            "unacknowledged": True,
+        },
         {"program": "nova-compute", "address": "10.71.16.12", "port": 5672, "component": "rabbitmq"},
         {"program": "nova-conductor", "address": "fd00::12", "port": 3306, "component": "database"},
     ]
@@ -467,7 +477,7 @@ def test_a_long_value_of_an_option_takes_no_time(value):
 
 @pytest.mark.parametrize("port", ["", "123456", "9" * 5000, "1x", "\N{ARABIC-INDIC DIGIT ONE}"])
 def test_what_is_no_port_makes_no_connection(replay, port):
-    host = replay(None, {"id -u": "1000", "ss": f'0 1 10.0.0.1:5 10.0.0.2:{port} users:(("a",pid=1,fd=2))\n'})
+    host = replay(None, {"id -u": "1000", "ss": f'SYN-SENT 0 1 10.0.0.1:5 10.0.0.2:{port} users:(("a",pid=1,fd=2))\n'})
     assert host.attempt("the connections", peer_probes.pending, default=()) == ()
 
 

@@ -320,6 +320,7 @@ tcp 0 0 10.71.20.12:58786 10.71.20.12:5672 ESTABLISHED 64060 258800 1101/python3
 tcp 0 0 10.71.20.12:6080 10.71.20.9:40112 ESTABLISHED 64060 258801 970/python3 off (0.00/0/0)
 tcp 0 0 10.71.20.12:58798 10.71.20.11:6789 ESTABLISHED 0 258802 - off (0.00/0/0)
 tcp 0 1 10.71.20.12:58799 10.71.20.14:3306 SYN_SENT 64060 258803 1083/python3 on (0.81/0/0)
+tcp 0 36 10.71.20.12:58800 10.71.20.15:5672 ESTABLISHED 64060 258804 1083/python3 on (6.52/4/0)
 """
 
 
@@ -329,7 +330,10 @@ def test_connections_show_who_answers_and_who_does_not(copied):
     (controller / "sos_commands/networking/netstat_-W_-neopa").write_text(CONNECTIONS)
     examination = hosts_in(top)["controller1"].examination
     assert examination.reach == (Reach("rabbitmq", "10.71.20.12", 5672, "open"),)
-    assert examination.pending == (PendingConnection("python3", "10.71.20.14", 3306, "database"),)
+    assert examination.pending == (
+        PendingConnection("python3", "10.71.20.14", 3306, "database"),
+        PendingConnection("python3", "10.71.20.15", 5672, "rabbitmq", unacknowledged=True),
+    )
 
 
 def test_a_full_disk_is_seen(copied):
