@@ -174,10 +174,9 @@ def granted(cloud: Cloud) -> Found:
     messages = given(given(served(cloud)).log)
     heard = kinds(cloud)
     applies_if("REQUEST" in heard)
-    if "NAK" not in heard or "ACK" in heard:
-        return HOLDS
+    is_refused = {"ACK", "NAK"}.intersection(heard) == {"NAK"}
     refusals = filter(None, map(attrgetter("why"), messages))
-    return broken(next(refusals, "no reason"))
+    return holds_if(not is_refused, next(refusals, "no reason"))
 
 
 def leased(cloud: Cloud) -> Found:

@@ -74,8 +74,8 @@ class SuiteCheck:
 # How a peer is recorded that answers, one that answers without TLS where it is asked for with it, and one that gets
 # small packets only
 OPEN, PLAIN, NARROW = "open", "plain", "narrow"
-# How one is that does not acknowledge what is sent by a connection that was made
-UNHEARD = "unheard"
+# How one is that does not answer at all, and one that does not acknowledge what is sent by a connection that was made
+SILENT, UNHEARD = "silent", "unheard"
 
 
 @dataclass(frozen=True)
@@ -96,14 +96,14 @@ class Reach:
 class PendingConnection:
     """A connection of a program that waits for an answer.
 
-    unacknowledged: whether it was made, and what the program has sent by it since is sent again and again.
+    how: silent if it is being made, unheard if it was made and what the program has sent since is sent again and again.
     """
 
     program: str
     address: str
     port: int
     component: Optional[str] = None
-    unacknowledged: Optional[bool] = omitted()
+    how: str = omitted(SILENT)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,15 @@ from ..._components.tables import (
     entry_of,
     is_encrypted,
 )
-from ..._model.host import NARROW, OPEN, PLAIN, PendingConnection, Reach
+from ..._model.host import (
+    NARROW,
+    OPEN,
+    PLAIN,
+    SILENT,
+    UNHEARD,
+    PendingConnection,
+    Reach,
+)
 from ..commands import Host
 from .configuration import Option
 
@@ -93,8 +101,13 @@ LONGEST_PADDING = 3000
 SERVER_ERROR = re.compile(rb"HTTP/\d\.\d (5\d\d)")
 # How a peer is recorded that accepts a connection and answers nothing
 MUTE = "mute"
-# How a handshake of TLS ends with a peer that speaks something else
-WITHOUT_TLS = re.compile(r"mute|closed|\[ssl: ")
+# How a peer does that is asked again by HTTP, without TLS and in a small packet, and how it is recorded if it answers
+# that: a handshake of TLS ends so with one that speaks something else
+ASKED_AGAIN = {
+    "http": (re.compile(MUTE), NARROW),
+    "https": (re.compile(rf"{MUTE}|closed|\[ssl: "), PLAIN),
+}
+NOT_ASKED = re.compile("(?!)"), OPEN
 # A server of HTTP. One of HTTPS answers a client without TLS that it is wrong, or sends it elsewhere.
 HTTP_SERVER = re.compile(rb"HTTP/\d\.\d (?!400|3)\d|HTTP/\d\.\d 300 ")
 OWN_AUTHORITY = re.compile("local issuer|self.signed")
@@ -257,26 +270,20 @@ def probe(address: str, port: int, spoken: str) -> str:
     refused; silent: no answer to a connection; mute: accepts it and answers nothing; narrow: answers small packets
     only; plain: it speaks HTTP without TLS, and HTTPS was asked for; and others.
     """
-    how = connected(address, port, spoken, LONGEST_PADDING)
-    may_be_plain = spoken == "https" and WITHOUT_TLS.match(how)
-    if may_be_plain and is_plain(address, port):
-        return PLAIN
-    if (
-        how == MUTE
-        and spoken in WEB_PORTS
-        and connected(address, port, spoken) == OPEN
-    ):
-        return NARROW
+    how = connected(address, port, spoken)
+    pattern, instead = ASKED_AGAIN.get(spoken, NOT_ASKED)
+    if pattern.match(how) and answers_plainly(address, port):
+        return instead
     return how
 
 
-def connected(address: str, port: int, spoken: str, padding: int = 0) -> str:
-    """Return how a peer goes on in the protocol that is spoken to it. padding: by how many bytes, in HTTP."""
+def connected(address: str, port: int, spoken: str) -> str:
+    """Return how a peer goes on in the protocol that is spoken to it."""
     try:
         with socket.create_connection((address, port), SECONDS) as link:
-            return first_word(link, address, spoken, padding)
+            return first_word(link, address, spoken)
     except socket.timeout:
-        return "silent"
+        return SILENT
     except ssl.SSLCertVerificationError as exc:
         # A certificate of an authority that only the services know is not wrong for that.
         return (
@@ -301,8 +308,8 @@ def connected(address: str, port: int, spoken: str, padding: int = 0) -> str:
         return (exc.strerror or type(exc).__name__).lower()
 
 
-def is_plain(address: str, port: int) -> bool:
-    """Return whether a peer speaks HTTP without TLS."""
+def answers_plainly(address: str, port: int) -> bool:
+    """Return whether a peer answers a small request by HTTP without TLS."""
     try:
         with socket.create_connection((address, port), SECONDS) as link:
             greet(link, address, "http", padding=0)
@@ -311,26 +318,27 @@ def is_plain(address: str, port: int) -> bool:
         return False
 
 
-def first_word(
-    link: socket.socket, address: str, spoken: str, padding: int
-) -> str:
+def first_word(link: socket.socket, address: str, spoken: str) -> str:
     """Return how a peer goes on that has accepted a connection."""
     try:
         if spoken == "https":
             with ssl.create_default_context().wrap_socket(
                 link, server_hostname=address
             ) as secured:
-                return first_word(secured, address, "http", padding)
+                return first_word(secured, address, "http")
         if spoken not in GREETINGS:
             return OPEN
-        greet(link, address, spoken, padding)
+        greet(link, address, spoken)
         return meaning(link.recv(LONGEST_ANSWER), spoken)
     except socket.timeout:
         return MUTE
 
 
 def greet(
-    link: socket.socket, address: str, spoken: str, padding: int
+    link: socket.socket,
+    address: str,
+    spoken: str,
+    padding: int = LONGEST_PADDING,
 ) -> None:
     """Send a peer its first word.
 
@@ -365,19 +373,19 @@ def pending(host: Host) -> tuple[PendingConnection, ...]:
             one.address,
             one.port,
             component_at(one.port),
-            unacknowledged=one.is_stuck or None,
+            one.how,
         )
         for one in sorted(found)
     )
 
 
 class Connection(NamedTuple):
-    """A connection of a program. is_stuck: whether it was made, and its packets are sent again and again."""
+    """A connection of a program. how: silent, or unheard if it was made before."""
 
     program: str
     address: str
     port: int
-    is_stuck: bool
+    how: str
 
 
 def connection_in(line: str) -> Connection | None:
@@ -394,4 +402,5 @@ def connection_in(line: str) -> Connection | None:
     is_open = line.startswith(ESTABLISHED)
     if is_open and BACKOFF not in users:
         return None
-    return Connection(program, address.strip("[]"), int(port), is_open)
+    how = UNHEARD if is_open else SILENT
+    return Connection(program, address.strip("[]"), int(port), how)

@@ -35,7 +35,7 @@ SOCKET = re.compile(
 # A socket of the kernel has none; the numbers of its timer stand in brackets.
 PROCESS = re.compile(r"(?<=\s)(?P<pid>\d+)/(?P<program>\S+)")
 # The time until a packet is sent again, and how often it was
-TIMER = re.compile(r"\bon \([\d.]+/(?P<again>[1-9]\d*)/")
+TIMER = re.compile(r"\bon \([\d.]+/([1-9]\d*)/")
 
 
 def ip(report: Report, words: Sequence[str]) -> str:
@@ -146,10 +146,8 @@ def ss(report: Report, words: Sequence[str]) -> str:
 
 def unanswered(report: Report) -> Iterator[str]:
     """Yield the connections that are being made, and those that were, as ss prints both with their details."""
-    for line in sockets_in(report, "SYN_SENT"):
-        yield f"SYN-SENT {line}"
-    for line in sockets_in(report, "ESTABLISHED"):
-        yield f"ESTAB {line}"
+    yield from map("SYN-SENT {}".format, sockets_in(report, "SYN_SENT"))
+    yield from map("ESTAB {}".format, sockets_in(report, "ESTABLISHED"))
 
 
 def sockets_in(report: Report, state: str) -> Iterator[str]:
@@ -166,6 +164,5 @@ def sockets_in(report: Report, state: str) -> Iterator[str]:
             users = (
                 f' users:(("{process["program"]}",pid={process["pid"]},fd=0))'
             )
-        timer = TIMER.search(line, socket.end())
-        details = f" backoff:{timer['again']}" if timer else ""
+        details = "".join(map(" backoff:{}".format, TIMER.findall(line)))
         yield f"{socket['queues']} {socket['ends']}{users}{details}"

@@ -41,7 +41,7 @@ from ..._model.symptom import (
 from ..._record.sole import sole
 from ..case import Case
 from ..weights import Weights
-from .owners import components_of
+from .hosts import resources
 from .reach import CATALOG
 
 QUEUE = "rabbitmq"
@@ -53,8 +53,6 @@ EMPTY_CATALOG = "EmptyCatalog"
 # A service that was called has sent back the text of an exception.
 REMOTE = "RemoteError"
 OF_CALLS = re.compile(f"{TIMED_OUT}|{REMOTE}$")
-# Any path is below it.
-ROOT = "/"
 # How a service fails that writes to its own disk what it gets, or for no known reason
 OF_OWN_DISK = (None, How.FULL, How.READ_ONLY)
 # What lines call what carries the packets of a host's guests, with any back end
@@ -293,13 +291,19 @@ def symptoms_of(
 
 
 def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
-    """Return the components at which a component failed: who gives a wrong address, rather than who is not there."""
+    """Return the components at which a component failed, by the line itself and by what is known of its cloud."""
     if error.peer == CARRIER:
         return carriers(case)
     users = users_of_used_up(error, case)
     if users:
         return without(component, users)
-    peers = peers_of(error, component)
+    return corrected(peers_of(error, component), error, component, case)
+
+
+def corrected(
+    peers: list[str], error: LoggedError, component: str, case: Case
+) -> list[str]:
+    """Return the peers that a line shows, or who gives a wrong address rather than who is not there."""
     giver = case.givers.get(error.peer_address or "")
     if giver is not None:
         return [giver[0]]
@@ -317,13 +321,11 @@ def peers_in(error: LoggedError, component: str, case: Case) -> list[str]:
 def users_of_used_up(error: LoggedError, case: Case) -> list[str]:
     """Return the components of a file system that takes no more, if an error is about a file in it."""
     quote = error.quote or ""
-    for host in case.record.hosts:
-        if host.host != error.host:
-            continue
-        for found in host.examined.exhausted:
-            if f"{found.where}/" in quote and found.where != ROOT:
-                return components_of(found.where, host)
-    return []
+    return [
+        used_up.component or ""
+        for used_up in resources(case)
+        if used_up.host == error.host and f"{used_up.path}/" in quote
+    ]
 
 
 def carriers(case: Case) -> list[str]:

@@ -18,7 +18,6 @@ from ..._model.host import (
     NARROW,
     OPEN,
     PLAIN,
-    UNHEARD,
     ChangedFile,
     Host,
     Reach,
@@ -217,9 +216,8 @@ def pending(case: Case) -> list[Symptom]:
     for host in case.record.hosts:
         for entry in host.examined.pending:
             if entry.component is not None:
-                how = UNHEARD if entry.unacknowledged else How.SILENT.value
                 waiting = Reach(
-                    entry.component, entry.address, entry.port, how
+                    entry.component, entry.address, entry.port, entry.how
                 )
                 components = clients(host, entry.component, [CATALOGUE])
                 symptoms += of_connection(

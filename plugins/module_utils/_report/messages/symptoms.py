@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..._components.tables import component_at
 from ..._judge.leads import NO_WAY, end_in
 from ..._model.codec import iso_of
-from ..._model.host import NARROW, PLAIN, UNHEARD
+from ..._model.host import NARROW, PLAIN, SILENT, UNHEARD
 from ..._model.how import How
 from ..._model.symptom import NO_ENDPOINT, Code, Symptom
 from . import links
@@ -42,6 +42,11 @@ PROBES = {
     "closed": "connection closed by {0}",
     PLAIN: "no TLS from {0}",
     "no such name": "the name of {0} does not resolve",
+}
+# How a connection of a component waits for its peer
+PENDING = {
+    SILENT: "waiting for a connection to {0}",
+    UNHEARD: "no acknowledgement of what it sends to {0}",
 }
 # The component that keeps the service catalog
 CATALOG = "keystone"
@@ -199,12 +204,8 @@ def option_of_peer(symptom: Symptom) -> Forms:
 
 
 def connection_pending(symptom: Symptom) -> Forms:
-    place = f"{symptom.peer} at {symptom.address}:{symptom.port}"
-    if symptom.probe == UNHEARD:
-        text = f"what it sends to {symptom.peer} is lost"
-        return f"what it sends to {place} is not acknowledged", text
-    text = "waiting for a connection to"
-    return f"{text} {place}", f"{text} {symptom.peer}"
+    text = PENDING[symptom.probe or SILENT].format(symptom.peer)
+    return f"{text} at {symptom.address}:{symptom.port}", text
 
 
 def queue_unconsumed(symptom: Symptom) -> Forms:

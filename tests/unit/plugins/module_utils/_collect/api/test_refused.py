@@ -22,6 +22,7 @@ def failure(answer, kind="build_failed"):
     [
         ("No valid host was found. There are not enough hosts available.", Sought.HOST),
         ("Host 'compute1' is not mapped to any cell", Sought.HOST),
+        ("Compute host compute1 could not be found.", Sought.HOST),
         ("Build of instance x aborted: No fixed IP addresses available for network: y", Sought.ADDRESS),
         ("No more IP addresses available on network y.", Sought.ADDRESS),
         ("schedule allocate volume:Could not find any available weighted backend.", Sought.BACKEND),

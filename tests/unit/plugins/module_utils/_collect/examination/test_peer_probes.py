@@ -436,7 +436,7 @@ def test_connections_that_nobody_answers_are_told_once_with_their_program(replay
             "address": "10.71.16.12",
             "port": 5672,
             "component": "rabbitmq",
-            "unacknowledged": True,
+            "how": "unheard",
         },
         {"program": "nova-compute", "address": "10.71.16.12", "port": 5672, "component": "rabbitmq"},
         {"program": "nova-conductor", "address": "fd00::12", "port": 3306, "component": "database"},

@@ -332,7 +332,7 @@ def test_connections_show_who_answers_and_who_does_not(copied):
     assert examination.reach == (Reach("rabbitmq", "10.71.20.12", 5672, "open"),)
     assert examination.pending == (
         PendingConnection("python3", "10.71.20.14", 3306, "database"),
-        PendingConnection("python3", "10.71.20.15", 5672, "rabbitmq", unacknowledged=True),
+        PendingConnection("python3", "10.71.20.15", 5672, "rabbitmq", how="unheard"),
     )
 
 
