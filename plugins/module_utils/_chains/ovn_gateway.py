@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from operator import attrgetter
 
 from .._model.details import MetadataDetails
 from .._model.stores import Interface
@@ -169,7 +170,7 @@ def delivered(cloud: Cloud) -> Found:
     reached = given(given(stage.details_as(MetadataDetails)).reached)
     ping, mac = given(reached.ping), given(reached.mac)
     gateway = given(other_gateway(cloud))
-    applies_if(any(router.mac == mac for router in cloud.routers.values()))
+    applies_if(mac in map(attrgetter("mac"), cloud.routers.values()))
     if ping.status is not AttemptStatus.SILENT:
         return HOLDS
     return broken(subject=f"between {gateway} and {cloud.host}")

@@ -91,7 +91,9 @@ PROJECTS = (
                     OwnAddress("DEFAULT", "my_ip", ("migrate", "resize")),
                     OwnAddress("libvirt", "live_migration_inbound_addr", ("live-migration",)),
                 ),
-                commands=Commands(state="ls -l /dev/kvm; grep --recursive virt_type /etc/nova"),
+                commands=Commands(
+                    state="ls -l /dev/kvm; grep --recursive --extended-regexp '^(virt_type|cpu_m)' /etc/nova"
+                ),
                 topics=("compute",),
             ),
         ),

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 
 from .._components.tables import carriers_of, depends_on, stands_for
 from .._model.finding import Cause, Finding, Suspect
@@ -200,13 +201,8 @@ def may_be_broken(explanation: Explanation, case: Case) -> bool:
         return False
     if is_halted(VOLUME_SERVICE, case):
         return True
-    changes = symptoms.configuration.changes(case)
-    fresh = [
-        change
-        for change in changes
-        if change.share >= case.weights.fresh_change
-    ]
-    return any(change.component == VOLUME_SERVICE for change in fresh)
+    changes = symptoms.configuration.fresh_changes(case)
+    return VOLUME_SERVICE in map(attrgetter("component"), changes)
 
 
 def is_halted(component: str, case: Case) -> bool:

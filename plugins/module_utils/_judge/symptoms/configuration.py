@@ -64,6 +64,12 @@ def changes(case: Case) -> list[Symptom]:
     return symptoms
 
 
+def fresh_changes(case: Case) -> list[Symptom]:
+    """Return the changes that are so new that they may be why something does not work."""
+    enough = case.weights.fresh_change
+    return [change for change in changes(case) if change.share >= enough]
+
+
 def owned_changes(case: Case) -> list[Change]:
     found: list[Change] = []
     for host in case.record.hosts:

@@ -52,6 +52,8 @@ LEASE_PEERS = ("data network", "dnsmasq", "ovn-controller")
 # Where user data may be lost of a guest that got its metadata
 USER_DATA_PEERS = ("data network",)
 INSTANCE = "vm-instance"
+# What makes its machine
+MAKERS = {"nova-compute", "libvirt"}
 
 
 def guest_of(case: Case) -> Mapping[str, Any] | None:
@@ -76,7 +78,8 @@ def console(case: Case) -> list[Symptom]:
         if any(map(halted_state, case.record.hosts)):
             return []
         return [
-            Symptom(Code.CONSOLE_EMPTY, INSTANCE, host=here, how=How.SILENT)
+            Symptom(Code.CONSOLE_EMPTY, component, host=here, how=How.SILENT)
+            for component in makers_of_changed_guest(case) or [INSTANCE]
         ]
     if not asked_for_lease(case):
         return []
@@ -88,6 +91,16 @@ def console(case: Case) -> list[Symptom]:
             )
         ]
     return unanswered(Code.DHCP_UNANSWERED, here, LEASE_PEERS)
+
+
+def makers_of_changed_guest(case: Case) -> list[str]:
+    """Return what makes the guest's machine on its host, if its settings are new: they may be why nothing starts."""
+    changed = {
+        change.component
+        for change in configuration.fresh_changes(case)
+        if change.host == case.instance_host
+    }
+    return sorted(MAKERS & changed)
 
 
 def unanswered(

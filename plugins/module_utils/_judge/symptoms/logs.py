@@ -321,11 +321,12 @@ def corrected(
 def users_of_used_up(error: LoggedError, case: Case) -> list[str]:
     """Return the components of a file system that takes no more, if an error is about a file in it."""
     quote = error.quote or ""
-    return [
-        used_up.component or ""
+    users = (
+        used_up.component
         for used_up in resources(case)
         if used_up.host == error.host and f"{used_up.path}/" in quote
-    ]
+    )
+    return list(filter(None, users))
 
 
 def carriers(case: Case) -> list[str]:

@@ -48,6 +48,8 @@ PENDING = {
     SILENT: "waiting for a connection to {0}",
     UNHEARD: "no acknowledgement of what it sends to {0}",
 }
+# The component that is a guest itself
+GUEST = "vm-instance"
 # The component that keeps the service catalog
 CATALOG = "keystone"
 # What an answer of a status to the guest's request for metadata says of who sent it
@@ -162,11 +164,11 @@ def command_hangs(symptom: Symptom) -> Forms:
     return f"no answer: {symptom.command} hangs", "does not answer commands"
 
 
-def console_empty(_symptom: Symptom) -> Forms:
-    return (
-        "wrote nothing on its console; it may have no kernel",
-        "wrote nothing on its console",
-    )
+def console_empty(symptom: Symptom) -> Forms:
+    if symptom.component != GUEST:
+        return ("its guest wrote nothing on the console",)
+    text = "wrote nothing on its console"
+    return f"{text}; it may have no kernel", text
 
 
 def peer_unreachable(symptom: Symptom) -> Forms:

@@ -52,6 +52,23 @@ def test_the_console_tells_how_far_the_guest_came(stage, components):
     assert accused(guest_module.console(case_of([], stage))) == components
 
 
+@pytest.mark.parametrize(
+    ("name", "ago_s", "maker"),
+    [
+        ("c1", 60.0, "nova-compute"),
+        ("c1", 86400.0, "vm-instance"),
+        # The guest is on another host.
+        ("c0", 60.0, "vm-instance"),
+    ],
+)
+def test_an_empty_console_may_be_of_who_has_made_the_machine_with_new_settings(name, ago_s, maker):
+    services = [{"component": "nova-compute", "unit": "nova-compute.service", "state": "running"}]
+    domain = {"domain": {"uuid": "x"}} if name == "c1" else {}
+    changed = {"changed": [{"path": "/etc/nova/nova.conf", "ago_s": ago_s}]}
+    host = as_json.host(name, facts={"services": services, **domain}, examination=changed)
+    assert accused(guest_module.console(case_of([host, HERE], guest(lines=0)))) == [maker]
+
+
 @pytest.mark.parametrize("stage", [guest(lines=0), guest("dhcp_start")])
 def test_a_guest_is_on_the_host_of_the_instance(stage):
     found = guest_module.console(case_of([as_json.host("c0"), HERE], stage))
