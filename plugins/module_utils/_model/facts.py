@@ -26,7 +26,7 @@ class ServiceUnit:
     state: running, stopped, failed, frozen, paused, unhealthy, on demand, activating or deactivating.
     for_s: how long it has been in this state. since: the second in which it came into it, by the host's clock.
     restarts: how often systemd has restarted it by itself. container: the one that it is in, by the name that its
-    engine (docker or podman) has for it.
+    engine (docker or podman) has for it. result: systemd's word for how it ended, if that was not by itself.
     """
 
     component: str
@@ -37,6 +37,7 @@ class ServiceUnit:
     restarts: int
     container: Optional[str] = omitted()
     engine: Optional[str] = omitted()
+    result: Optional[str] = omitted()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ class Service:
     """A service.
 
     since: when its unit got into this state, by the host's clock. restarts: those by systemd itself. container: the one
-    that it is in, by the name that its engine has for it; it may be no unit of systemd.
+    that it is in, by the name that its engine has for it; it may be no unit of systemd. result: systemd's word for how
+    it ended, if that was not by itself.
     """
 
     component: str
@@ -31,6 +32,7 @@ class Service:
     restarts: int = 0
     container: Optional[str] = None
     engine: Optional[str] = None
+    result: Optional[str] = None
 
     @property
     def program(self) -> str:

@@ -28,6 +28,9 @@ CUT = " [...] "
 # Characters that are looked at: the search for secrets takes the square of a line's length.
 MOST = 1000
 HIDDEN = "***"
+# How agents of Neutron log a command that failed, and what stands before what it said; its words are cut to so many
+# characters.
+COMMAND, STDERR, LONGEST_COMMAND = "Exit code: ", "; Stderr: ", 100
 COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 # A value behind such a word is a secret, however the word is written; it may be part of a longer one.
 SECRET_WORDS = (
@@ -186,7 +189,17 @@ def shortened(text: str, longest: int) -> str:
 
 def quote_of(text: str, ids: Container[str] = ()) -> str:
     """Return a line as it is shown to a reader. ids: words that are no secrets, such as the run's own."""
-    return shortened(masked(text, ids), LONGEST)
+    return shortened(masked(without_command(text), ids), LONGEST)
+
+
+def without_command(text: str) -> str:
+    """Return what a command said with its first words: agents of Neutron log all words of it, which may be many."""
+    command, mark, said = text.partition(STDERR)
+    is_long = len(command) > LONGEST_COMMAND and command.startswith(COMMAND)
+    if not is_long:
+        return text
+    words = command[:LONGEST_COMMAND].rpartition(" ")[0]
+    return f"{words}{CUT.rstrip()}{mark}{said}"
 
 
 def masked(text: str, ids: Container[str] = ()) -> str:

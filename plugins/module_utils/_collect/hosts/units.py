@@ -26,7 +26,10 @@ PROPERTIES = (
     "StateChangeTimestampMonotonic",
     "ActiveEnterTimestampMonotonic",
     "TriggeredBy",
+    "Result",
 )
+# Its words for an end that was not the program's own
+ENDS = ("signal", "oom-kill", "core-dump", "watchdog", "timeout", "resources")
 # A stopped unit in one of these states was not meant to run here.
 NOT_MEANT = ("", "disabled", "masked", "indirect", "bad")
 NOT_HERE = ("not-found", "masked", "error", None)
@@ -79,6 +82,7 @@ def service_unit(
     component: str, unit: Unit, state: str, uptime: Uptime
 ) -> ServiceUnit:
     changed = changed_at(unit, state)
+    result = unit.get("Result")
     # A container may show a time since its own start, and systemd's is since that of its host.
     is_known = 0 < changed <= uptime.up_s
     return ServiceUnit(
@@ -90,6 +94,7 @@ def service_unit(
         if is_known
         else None,
         restarts=int(unit.get("NRestarts") or 0),
+        result=result if result in ENDS else None,
     )
 
 

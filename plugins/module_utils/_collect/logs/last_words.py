@@ -32,10 +32,11 @@ MOST = 5
 # In seconds. Who failed a day ago is no news, and its log may have been rotated away.
 LOOK_BACK = 86400
 LINES = 50
-# Lines that only say that it ends now, or nothing, as the last one of a traceback; the reason stands before them.
+# Lines that only say that it ends now, or nothing, as the last one of a traceback, or that are no errors by their own
+# level; the reason stands before them.
 FAREWELL = re.compile(
     r"^(?:ERROR|CRITICAL|TRACE) [\w.]+ *$|SystemExit|[Uu]nrecoverable error|Unhandled error|Traceback|^[Ee]xiting"
-    r"|^Stopping|status=\d"
+    r"|^Stopping|status=\d|\[(?:Warning|Note|warning|info)\]|\b(?:WARN(?:ING)?|INFO|DEBUG)\b"
 )
 # How a line of the journal begins: the time, the host, and the program
 JOURNAL = re.compile(

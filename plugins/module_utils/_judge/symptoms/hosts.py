@@ -66,6 +66,7 @@ def not_running(
         how=how,
         unit=service.unit,
         restarts=restarts,
+        reported=tuple(filter(None, [service.result])),
     )
     if how == How.FROZEN:
         # A process that is stopped by a signal leaves the unit as it was.

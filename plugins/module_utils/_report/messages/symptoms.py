@@ -34,6 +34,15 @@ STATES = {
     How.STARTING: ("starting", "starting for {0}"),
     How.STOPPING: ("stopping", "stopping for {0}"),
 }
+# How systemd says that a service has ended
+ENDS = {
+    "signal": "killed by a signal",
+    "oom-kill": "killed as its host was out of memory",
+    "core-dump": "crashed with a dump of its memory",
+    "watchdog": "killed by its watchdog",
+    "timeout": "took too long",
+    "resources": "systemd could not give it what it needs",
+}
 PROBES = {
     "silent": "no connection to {0}",
     "mute": "connected, but no reply from {0}",
@@ -85,6 +94,7 @@ def unit_not_running(symptom: Symptom) -> Forms:
         text = (
             f"{text}, after {plural(symptom.restarts, 'restart')} by systemd"
         )
+    text = ", ".join([text, *filter(None, map(ENDS.get, symptom.reported))])
     at = clock(symptom.since)
     detail = f"at {at}; {symptom.unit}" if at else symptom.unit
     return f"{text} ({detail})", text

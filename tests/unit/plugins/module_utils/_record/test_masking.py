@@ -280,3 +280,16 @@ def test_of_a_traceback_the_exception_is_left():
     assert words_of(text) == "Build aborted\nrbd.PermissionError: [errno 1] no"
     assert words_of(again).count("rbd.PermissionError: [errno 1] no") == 2
     assert "Traceback" not in words_of(f"['Traceback (most recent call last):\\n', {frames!r}]")
+
+
+def test_what_a_long_command_said_is_shown_and_not_all_of_its_words():
+    words = [f"--dhcp-range=set:subnet-{number},192.168.{number}.0,static" for number in range(40)]
+    said = "env: \u2018dnsmasq\u2019: No such file or directory"
+    failed = (
+        f"Exit code: 127; Cmd: {['ip', 'netns', 'exec', 'env', 'dnsmasq', *words]}; Stdin: ; Stdout: ; Stderr: {said}"
+    )
+    quote = quote_of(failed)
+    assert quote.startswith("Exit code: 127; Cmd: ['ip', 'netns', 'exec', 'env', 'dnsmasq', ")
+    assert quote.endswith(f" [...]; Stderr: {said}")
+    # Another line may end in such words as well.
+    assert "static" in quote_of(failed.replace("Exit code: 127; ", ""))

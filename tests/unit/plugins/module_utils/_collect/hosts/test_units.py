@@ -178,6 +178,15 @@ def test_the_state_of_a_unit(read, more, state):
     assert [service["state"] for service in read(block(**more))] == ([state] if state else [])
 
 
+@pytest.mark.parametrize(
+    ("word", "result"),
+    [("oom-kill", "oom-kill"), ("signal", "signal"), ("exit-code", None), ("success", None), ("", None)],
+)
+def test_how_a_unit_has_ended_is_kept_if_that_was_not_by_itself(read, word, result):
+    (service,) = read(block(ActiveState="failed", SubState="failed", Result=word))
+    assert service.get("result") == result
+
+
 # Units that sockets start when they are needed
 
 SOCKETS = "nova-compute-ro.socket nova-compute.socket"

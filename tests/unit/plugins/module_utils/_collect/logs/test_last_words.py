@@ -110,6 +110,13 @@ def test_secrets_in_last_words_are_masked(replay):
     assert "geheim" not in str(found)
 
 
+def test_a_warning_is_none_of_them(replay):
+    """As MariaDB writes it of any client, however it ends itself."""
+    warning = "2026-12-01 10:33:25 149 [Warning] Aborted connection 149 to db: 'glance' (Got an error reading packets)"
+    assert quotes(replay, unit(), find="", **in_journal(warning)) == []
+    assert quotes(replay, unit(), find="", **in_journal(warning.replace("Warning", "ERROR"))) != []
+
+
 def test_log_without_an_error_has_no_last_words(replay):
     assert quotes(replay, unit(), **{**in_file(ENDING[0], *ENDING[2:]), **in_journal("Exiting")}) == []
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import as_json
 import pytest
 from ansible_collections.stackproof.provision.plugins.module_utils._collect.hosts import units
@@ -14,6 +16,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._judge.weight
 from ansible_collections.stackproof.provision.plugins.module_utils._model.how import STATES, How
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind
 from ansible_collections.stackproof.provision.plugins.module_utils._record import clock
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import symptoms
 from cases_by_hand import FINISHED, STARTED, case_of, logged
 from cases_by_hand import stage as a_stage
 
@@ -877,3 +880,11 @@ def test_a_service_that_does_not_answer_its_own_program_is_reported(unread, comp
     found = told(hosts.mute, host("c1", unread=unread))
     assert components(found) == components_of_host
     assert {symptom.host for symptom in found} <= {"c1"}
+
+
+def test_how_systemd_says_that_a_service_has_ended_is_told_in_words():
+    ended = {**service("database", state="failed", for_s=7.0), "result": "oom-kill"}
+    (symptom,) = hosts.states(case_of([host("h1", ended)], a_stage(finished=FINISHED)))
+    assert symptoms.forms(symptom)[1] == "failed 7 s ago, killed as its host was out of memory"
+    # A word of another version
+    assert symptoms.forms(replace(symptom, reported=("exec-condition",)))[1] == "failed 7 s ago"
