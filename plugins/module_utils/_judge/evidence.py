@@ -112,7 +112,7 @@ def by_weight(cause: Cause) -> list[Symptom]:
 
     def order(symptom: Symptom) -> tuple[bool, bool, bool, int]:
         is_change = symptom.kind in SETTINGS
-        is_vague = symptom.how in SAYS_LITTLE
+        is_vague = symptom.kind is not Kind.LINK and symptom.how in SAYS_LITTLE
         return (
             is_change,
             not cause.shows(symptom),
