@@ -156,6 +156,19 @@ def wired(cloud: Cloud) -> Found:
     return holds_if(not is_dead, f"VLAN {DEAD_VLAN}")
 
 
+def wide_enough(cloud: Cloud) -> Found:
+    """Check whether the router's interface to the network takes packets of its full size."""
+    size = given(cloud.network_or_empty.mtu)
+    mtus: dict[str, int] = {}
+    for router in routers_on(cloud, str(router_host(cloud))):
+        mtus.update(given(router.mtus))
+    inner = [
+        f"{INNER}{port.id[:OF_ID]}" for port in cloud.serving(ROUTER_INTERFACE)
+    ]
+    smallest = min(filter(None, map(mtus.get, inner)), default=size)
+    return holds_if(smallest >= size, str(smallest), str(size))
+
+
 def unobstructed(cloud: Cloud) -> Found:
     """Check whether nothing in the router's namespace keeps packets from it but what the agent has put there."""
     return is_open(cloud, router_host(cloud), f"qrouter-{cloud.router_id}")
@@ -179,6 +192,8 @@ def has_router(cloud: Cloud) -> bool:
 
 
 NAMESPACE = "ip netns exec qrouter-{router}"
+# How an interface of a router to a network is called: by this, and so many characters of the port's id
+INNER, OF_ID = "qr-", 11
 CHAIN = ChainDefinition(
     name="ovs_router",
     stages=(StageName.METADATA, StageName.DATAPLANE),
@@ -208,6 +223,13 @@ CHAIN = ChainDefinition(
             wired,
             router_host,
             "ovs-vsctl show; grep -rns ^bridge_mappings /etc/neutron",
+        ),
+        LinkDefinition(
+            "router_wide",
+            AGENT,
+            wide_enough,
+            router_host,
+            f"{NAMESPACE} ip link show",
         ),
         LinkDefinition(
             "router_unobstructed",

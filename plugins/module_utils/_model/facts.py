@@ -247,12 +247,14 @@ class Translation:
 class Router:
     """A router in the kernel of a network host.
 
-    external: its interfaces to the outside. inbound, outbound: the rules for packets that come in and go out.
+    external: its interfaces to the outside. inbound, outbound: the rules for packets that come in and go out. mtus: of
+    all its interfaces, by their names.
     """
 
     external: tuple[RouterInterface, ...]
     inbound: tuple[Translation, ...]
     outbound: tuple[Translation, ...]
+    mtus: Optional[Mapping[str, int]] = omitted()
 
     @property
     def is_active(self) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ..._model.facts import Router, RouterInterface, Translation
 from ..commands import Host, UnreadError
@@ -50,28 +51,33 @@ def namespaces(host: Host) -> list[str]:
 
 
 def router_in(host: Host, namespace: str) -> Router:
-    outer = host.attempt(
-        "the router's addresses", outer_of, namespace, default=()
+    interfaces = host.attempt(
+        "the router's addresses", interfaces_of, namespace, default=[]
     )
     rules = host.attempt(
         "the router's translations", rules_of, namespace, default=[]
     )
     return Router(
-        outer,
+        outer_of(interfaces),
         inbound=matched(TO_FIXED, rules),
         outbound=matched(FROM_FIXED, rules),
+        mtus={one["ifname"]: one["mtu"] for one in interfaces} or None,
     )
 
 
-def outer_of(host: Host, namespace: str) -> tuple[RouterInterface, ...]:
+def interfaces_of(host: Host, namespace: str) -> list[dict[str, Any]]:
+    """Return all interfaces of a namespace, as ip has them in JSON."""
+    words = ("ip", "-json", "-netns", namespace, "address", "show")
+    found: list[dict[str, Any]] = json.loads(host.ask(None, *words))
+    return found
+
+
+def outer_of(
+    interfaces: Iterable[Mapping[str, Any]],
+) -> tuple[RouterInterface, ...]:
     """Return the interfaces to the outside, with their MAC and their addresses."""
-    interfaces = json.loads(
-        host.ask(None, "ip", "-json", "-netns", namespace, "address", "show")
-    )
     outer = []
-    for interface in interfaces:
-        if not interface["ifname"].startswith(OUTER):
-            continue
+    for interface in filter(is_outer, interfaces):
         addresses = [
             address["local"]
             for address in interface["addr_info"]
@@ -84,6 +90,11 @@ def outer_of(host: Host, namespace: str) -> tuple[RouterInterface, ...]:
             )
         )
     return tuple(outer)
+
+
+def is_outer(interface: Mapping[str, Any]) -> bool:
+    name: str = interface["ifname"]
+    return name.startswith(OUTER)
 
 
 def rules_of(host: Host, namespace: str) -> list[str]:

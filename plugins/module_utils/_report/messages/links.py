@@ -433,6 +433,11 @@ LINKS = {
         "dnsmasq's offers to the guest are lost {subject}: {found} offers, no request",
         "dnsmasq's offers to the guest are lost {subject}",
     ),
+    "router_wide": LinkText(
+        "the router takes packets of the network's full size",
+        "the router's interface has an MTU of {found}, and the network {expected}",
+        "the router's interface has an MTU of {found}",
+    ),
     "dhcp_granted": LinkText(
         "dnsmasq gives the guest the address that it has offered",
         "offers the guest an address and then refuses it: {found}",

@@ -128,6 +128,22 @@ def test_the_routers_way_to_the_outside_is_wired_by_the_agent_of_the_switch(
     assert (link.code, link.owner, link.host, link.found) == ("router_wired", owner, HERE, found)
 
 
+@pytest.mark.parametrize(
+    ("mtu", "state"), [(1000, LinkState.BROKEN), (9000, LinkState.HOLDS), (None, LinkState.NOT_APPLICABLE)]
+)
+def test_a_router_takes_packets_as_large_as_the_network_does(mtu: int | None, state: LinkState, served: Change) -> None:
+    def narrow(record: Json) -> None:
+        serving = record["instance"]["networks"][0]["serving"]
+        (port,) = (one for one in serving if one["owner"] == "network:router_interface")
+        mtus = {f"qr-{port['id'][:11]}": mtu, recorded_router(record)["external"][0]["name"]: 500}
+        recorded_router(record)["mtus"] = mtus if mtu else None
+
+    links_by_code = {link.code: link for link in chains_of(reporting, bound, served, narrow)["ovs_router"].links}
+    link = links_by_code["router_wide"]
+    assert (link.state, link.owner, link.host) == (state, L3, HERE)
+    assert (link.found, link.expected) == (("1000", "1500") if state is LinkState.BROKEN else (None, None))
+
+
 FOREIGN = "-A FORWARD -p tcp -m tcp --dport 22 -j DROP"
 
 

@@ -32,6 +32,7 @@ def test_a_recorded_router_is_read_wholly(read):
     interfaces = json.loads(printed("network1-router", "address show"))
     (shown,) = (interface for interface in interfaces if interface["ifname"].startswith("qg-"))
     assert (outer["name"], outer["mac"], outer["up"]) == (shown["ifname"], shown["address"], True)
+    assert facts[ROUTER]["mtus"] == {interface["ifname"]: interface["mtu"] for interface in interfaces}
     (rule,) = facts[ROUTER]["inbound"]
     assert (facts[ROUTER]["outbound"], unread) == ([rule], [])
     assert rule["address"] in outer["addresses"]
