@@ -221,6 +221,8 @@ class Weights:
     clock_offset_s: float = 30.0
     # Zones of time differ by as much, and by multiples of it.
     zone_s: float = 900.0
+    # A guest waits for an answer to its request for metadata at least as long.
+    answered_s: float = 3.0
     # So long after its last report a service may be asked about.
     reported_s: float = 60.0
     # A service that ends without an error so soon after a change may have ended by that.

@@ -81,6 +81,7 @@ class Code(Word):
     DHCP_NOT_CARRIED = "dhcp_not_carried"
     DHCP_UNANSWERED = "dhcp_unanswered"
     USER_DATA_UNANSWERED = "user_data_unanswered"
+    METADATA_LOST = "metadata_lost"
     PATH_LOST = "path_lost"
     PATH_NARROW = "path_narrow"
     PATH_SHUT = "path_shut"
@@ -148,6 +149,7 @@ KINDS = {
     Code.DHCP_NOT_CARRIED: Kind.FAILED_AT,
     Code.DHCP_UNANSWERED: Kind.FAILED_AT,
     Code.USER_DATA_UNANSWERED: Kind.FAILED_AT,
+    Code.METADATA_LOST: Kind.FAILED_AT,
     Code.PATH_LOST: Kind.FAILED_AT,
     Code.PATH_NARROW: Kind.FAILED_AT,
     Code.PATH_SHUT: Kind.FAILED_AT,

@@ -61,6 +61,7 @@ READERS: tuple[Callable[[Case], list[Symptom]], ...] = (
     guest.console,
     guest.metadata,
     guest.user_data,
+    guest.lost_metadata,
     dataplane.paths,
     steps.missing,
 )

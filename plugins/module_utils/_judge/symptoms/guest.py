@@ -124,15 +124,30 @@ def unanswered(
 def user_data(case: Case) -> list[Symptom]:
     """Return that the guest got its metadata, which are short, and no user data, which may be longer than a packet."""
     guest = guest_of(case) or {}
-    if (
-        not guest.get("metadata")
-        or guest.get("user_data")
-        or not guest.get("no_user_data")
-    ):
+    shown = map(guest.get, ("metadata", "no_user_data", "user_data"))
+    if tuple(map(bool, shown)) != (True, True, False):
         return []
     return unanswered(
         Code.USER_DATA_UNANSWERED, case.instance_host, USER_DATA_PEERS
     )
+
+
+def lost_metadata(case: Case) -> list[Symptom]:
+    """Return that the guest got no metadata, though a proxy has sent them before the guest may have given up."""
+    guest = guest_of(case) or {"metadata": True}
+    waited = case.weights.answered_s
+    is_sent = any(
+        is_served(request, waited) for request in requests_of_proxies(case)
+    )
+    if guest.get("metadata") or not is_sent:
+        return []
+    return unanswered(Code.METADATA_LOST, case.instance_host, USER_DATA_PEERS)
+
+
+def is_served(request: Mapping[str, Any], within_s: float) -> bool:
+    """Return whether a proxy has given a guest what it asked for, in so many seconds."""
+    is_given: bool = request["status"] == HTTPStatus.OK
+    return is_given and request["seconds"] < within_s
 
 
 def is_of_agent(how: How, case: Case) -> bool:
@@ -194,13 +209,18 @@ def statuses_on_console(case: Case) -> list[int]:
 
 
 def statuses_of_proxies(case: Case) -> list[int]:
-    statuses: list[int] = []
+    requests = telling(requests_of_proxies(case))
+    return [request["status"] for request in requests]
+
+
+def requests_of_proxies(case: Case) -> list[Mapping[str, Any]]:
+    """Return the guest's requests as the proxies have answered them."""
+    found: list[Mapping[str, Any]] = []
     for host in case.record.hosts:
         by_network = host.facts.get("metadata") or {}
         for proxy in chain.from_iterable(by_network.values()):
-            requests = telling(proxy["requests"] or [])
-            statuses += [request["status"] for request in requests]
-    return statuses
+            found += proxy["requests"] or []
+    return found
 
 
 def did_their_part(case: Case) -> set[str]:

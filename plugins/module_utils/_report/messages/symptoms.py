@@ -399,6 +399,11 @@ def user_data_unanswered(_symptom: Symptom) -> Forms:
     )
 
 
+def metadata_lost(_symptom: Symptom) -> Forms:
+    text = "gets no metadata, though the proxy has sent them"
+    return f"{text}: they may not fit into a packet on their way", text
+
+
 def path_lost(symptom: Symptom) -> Forms:
     return (
         f"its packets to {symptom.reported[0]} are lost on the data network",
@@ -582,6 +587,7 @@ MESSAGES: dict[Code, Callable[[Symptom], Forms]] = {
     Code.DHCP_NOT_CARRIED: dhcp_not_carried,
     Code.DHCP_UNANSWERED: dhcp_unanswered,
     Code.USER_DATA_UNANSWERED: user_data_unanswered,
+    Code.METADATA_LOST: metadata_lost,
     Code.PATH_LOST: path_lost,
     Code.PATH_NARROW: path_narrow,
     Code.PATH_SHUT: path_shut,

@@ -179,3 +179,22 @@ def test_other_answers_say_nothing(stage):
 )
 def test_a_guest_that_asked_for_a_lease_has_done_its_part(hosts, stage, components):
     assert guest_module.did_their_part(case_of(hosts, stage)) == components
+
+
+@pytest.mark.parametrize(
+    ("status", "seconds", "has_metadata", "components"),
+    [
+        (200, 0.5, False, ["data network"]),
+        # The guest may have given up before.
+        (200, 9.5, False, []),
+        (500, 0.5, False, []),
+        (200, 0.5, True, []),
+    ],
+)
+def test_metadata_that_were_sent_in_time_are_lost_on_their_way(status, seconds, has_metadata, components):
+    request = {"at": 7.0, "resolution_s": 1e-6, "status": status, "path": "/openstack", "seconds": seconds}
+    proxy = {"owner": "n", "processes": [1], "requests": [request]}
+    network_host = as_json.host("n1", facts={"metadata": {"port": [proxy]}})
+    found = guest_module.lost_metadata(case_of([HERE, network_host], guest("no_metadata", metadata=has_metadata)))
+    assert accused(found) == components
+    assert guest_module.lost_metadata(case_of([network_host], a_stage("boot"))) == []
