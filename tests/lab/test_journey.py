@@ -17,6 +17,7 @@ from journey_faults import FAULTS
 from lab_under_test import INVENTORY, NETWORK, until
 from operations_fresh import FAULTS as FRESH
 from operations_second_fresh import FAULTS as SECOND_FRESH
+from operations_third_fresh import FAULTS as THIRD_FRESH
 from runs_under_test import Outcome, start, verify, wait_for_text
 from test_dataplane import assert_followed, assert_ipv6_passes, found, legs_of, run_of_two
 from test_verify import assert_passed, assert_sound
@@ -32,11 +33,13 @@ OF_VOLUMES = ["extend_volume", "reattach_volume"]
 IN_A_ROW = 10
 # dnsmasq is a resolver as well, and OVN gives its guests none.
 RESOLVED = "not_applicable" if NETWORK == "ovn" else "ok"
-NOTED = {**FAULTS, **FRESH, **SECOND_FRESH}
+NOTED = {**FAULTS, **FRESH, **SECOND_FRESH, **THIRD_FRESH}
 
 
 def half(name):
     """Return which half a fault belongs to. The judge was not built with any of those that are fresh."""
+    if name in THIRD_FRESH:
+        return "unseen3"
     if name in SECOND_FRESH:
         return "unseen2"
     return "unseen" if name in FRESH else half_of("operations", name)
