@@ -267,8 +267,6 @@ from ansible_collections.stackproof.provision.plugins.module_utils._record.error
     StageError,
 )
 
-# Since this version a server group has one policy.
-POLICY_SINCE = "2.64"
 GIB = 1 << 30
 
 
@@ -443,13 +441,12 @@ def make_server_group(stage: Stage[BootDetails]) -> Any:
 
     def make() -> Named:
         answer = nova.post(
-            "/os-server-groups", json=body, microversion=POLICY_SINCE
+            servers.GROUPS, json=body, microversion=servers.GROUPS_SINCE
         )
         return Named(answer_of(answer)["server_group"]["id"], name)
 
     def find() -> Any:
-        groups = answer_of(nova.get("/os-server-groups"))["server_groups"]
-        return first_named(name, map(Named.from_json, groups))
+        return first_named(name, map(Named.from_json, servers.groups_of(nova)))
 
     return stage.create("server_group", name, make, find)
 

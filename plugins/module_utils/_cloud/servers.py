@@ -25,6 +25,9 @@ POWER: Mapping[Any, str] = {
     6: "crashed",
     7: "suspended",
 }
+GROUPS = "/os-server-groups"
+# Since this version a group has one policy, which may be a soft one. In an older one Nova refuses to show such a group.
+GROUPS_SINCE = "2.64"
 # An operation has some five events.
 MOST_EVENTS = 100
 # Since the second version users see the events with the host's hash, and since the first one with the reason of a
@@ -91,3 +94,10 @@ def event_of(answer: Any) -> ServerEvent:
     event = codec.from_json(EventAnswer, answer, "event")
     error = " ".join(words_of(event.error or "").split())
     return ServerEvent(**{**vars(event), "error": error or None})
+
+
+def groups_of(nova: Any) -> list[JsonObject]:
+    """Return the server groups of this project."""
+    answer = nova.get(GROUPS, microversion=GROUPS_SINCE)
+    groups: list[JsonObject] = answer_of(answer)["server_groups"]
+    return groups

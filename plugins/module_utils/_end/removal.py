@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._cloud.connection import Params, answer_of
 from .._cloud.errors import CLOUD_ERRORS, failure_of
+from .._cloud.servers import GROUPS, GROUPS_SINCE, groups_of
 from .._cloud.session import OutOfTimeError, is_unanswered, status_of
 from .._cloud.transport import request_id
 from .._model import codec
@@ -100,26 +101,29 @@ def is_from_service(exc: BaseException) -> bool:
     )
 
 
-def plain(service: str, path: str, key: str) -> Kind:
-    """Return a kind whose resources lie under one path, as most do."""
+def plain(service: str, path: str, key: str, since: str | None = None) -> Kind:
+    """Return a kind whose resources lie under one path, as most do. since: the version of its API that knows them."""
 
     def proxy(cloud: Any) -> Any:
         return getattr(cloud, service)
 
     def read(cloud: Any, identity: str) -> JsonObject:
-        body: JsonObject = answer_of(proxy(cloud).get(f"{path}/{identity}"))
+        answer = proxy(cloud).get(f"{path}/{identity}", microversion=since)
+        body: JsonObject = answer_of(answer)
         resource: JsonObject = body.get(key, body)
         return resource
 
     def find(cloud: Any, name: str) -> list[JsonObject]:
-        listing = answer_of(proxy(cloud).get(path, params={"name": name}))
+        asked = {"params": {"name": name}, "microversion": since}
+        listing = answer_of(proxy(cloud).get(path, **asked))
         resources = listing[path.rpartition("/")[2].replace("-", "_")]
         return [
             resource for resource in resources if resource.get("name") == name
         ]
 
     def delete(cloud: Any, identity: str) -> None:
-        answer_of(proxy(cloud).delete(f"{path}/{identity}"))
+        path_of_it = f"{path}/{identity}"
+        answer_of(proxy(cloud).delete(path_of_it, microversion=since))
 
     return Kind(read, find, delete, is_hidden=service == NEUTRON)
 
@@ -132,7 +136,7 @@ def find_address(cloud: Any, name: str) -> list[JsonObject]:
 
 
 def find_server_group(cloud: Any, name: str) -> list[JsonObject]:
-    groups = answer_of(cloud.compute.get("/os-server-groups"))["server_groups"]
+    groups = groups_of(cloud.compute)
     return [group for group in groups if group["name"] == name]
 
 
@@ -255,7 +259,7 @@ VOLUME = plain("block_storage", "/volumes", "volume")._replace(
 FLOATING_IP = plain("network", "/floatingips", "floatingip")._replace(
     find=find_address
 )
-SERVER_GROUP = plain("compute", "/os-server-groups", "server_group")._replace(
+SERVER_GROUP = plain("compute", GROUPS, "server_group", GROUPS_SINCE)._replace(
     find=find_server_group
 )
 KEY_PAIR = plain("compute", "/os-keypairs", "keypair")._replace(

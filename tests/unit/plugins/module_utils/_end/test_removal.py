@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from ansible_collections.stackproof.provision.plugins.module_utils._cloud import token_cache
+from ansible_collections.stackproof.provision.plugins.module_utils._cloud import servers, token_cache
 from ansible_collections.stackproof.provision.plugins.module_utils._cloud.session import OutOfTimeError
 from ansible_collections.stackproof.provision.plugins.module_utils._end import clean, removal
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Failure, Leftover, Stage
@@ -104,6 +104,16 @@ def test_each_kind_is_removed_and_nothing_else(cloud, run, had, remove, kind, ha
     assert remove() == []
     assert cloud.all(PLURALS[kind]) == before
     assert events(run, "gone") == [kind]
+
+
+@pytest.mark.parametrize("has_id", [True, False])
+def test_a_server_group_is_always_asked_for_by_the_version_that_knows_its_policy(cloud, had, remove, has_id):
+    """Nova 2026.1 answers 400 to an older one about a group with a soft policy."""
+    had("server_group", has_id)
+    assert remove() == []
+    asked = [request for request in cloud.requests if "os-server-groups" in request.path]
+    assert {request.headers.get("OpenStack-API-Version") for request in asked} == {f"compute {servers.GROUPS_SINCE}"}
+    assert len(asked) >= 3
 
 
 def test_every_kind_that_a_stage_makes_can_be_removed():
