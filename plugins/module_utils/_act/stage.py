@@ -27,13 +27,21 @@ from .._model.stage import Stage as StageRecord
 from .._model.words import StageName, StageStatus
 from .._record import ledger, waiting
 from .._record.clock import Stopwatch, now, seconds_of
-from .._record.errors import Interrupted, StageError, sentence, trace_of
+from .._record.errors import HINTS, Interrupted, StageError, sentence, trace_of
 from .._record.masking import bounded_copy
 from .._record.run import Run
 from .._record.waiting import Look
 
 # How many seconds to look for a resource whose creation was not answered
 LOOKS_AFTER_BREAK, LOOKS_AFTER_TIMEOUT = 6, 60
+# What a request has its values from that a cloud refuses
+VALUES = {
+    StageName.IMAGE: "Look at stackproof_image_file and the variables that begin with stackproof_image_.",
+    StageName.NETWORK: "Look at the variables that begin with stackproof_network_.",
+    StageName.VOLUME: "Look at the variables that begin with stackproof_volume_.",
+    StageName.BOOT: "Look at the flavor (stackproof_flavor) and at the image (stackproof_image, or "
+    "stackproof_image_file with stackproof_image_min_disk and stackproof_image_properties).",
+}
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 D = TypeVar("D", bound=Details)
@@ -304,7 +312,7 @@ def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
         status = act(stage) or StageStatus.OK
         record = stage.record(status)
     except (Exception, Interrupted) as exc:
-        failure = failure_of(exc, stage.doing)
+        failure = with_variables(failure_of(exc, stage.doing), stage.name)
         record = stage.record(StageStatus.FAILED, failure)
         trace = trace_of(failure.kind)
     # After a failure, too: what later processes mask is kept beside the token.
@@ -312,6 +320,13 @@ def perform(stage: Stage[D], act: Act[D]) -> tuple[StageRecord, str | None]:
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     return record if stage.check else written(stage, record), trace
+
+
+def with_variables(failure: Failure, stage: StageName) -> Failure:
+    """Return a failure that names the variables of its stage, where the cloud has refused the values of a request."""
+    if failure.hint != HINTS["invalid"]:
+        return failure
+    return replace(failure, hint=VALUES.get(stage, failure.hint))
 
 
 def write_unfinished(stage: Stage[D]) -> None:

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 
+from .._components.tables import enabling
 from .._model.facts import Facts
 from .._model.record import Agent
 from .cloud import Cloud
@@ -68,7 +70,7 @@ def is_alive(cloud: Cloud, component: str, host: str | None) -> Found:
 
 def is_in_service(agent: Agent) -> Found:
     if not agent.enabled:
-        return broken("disabled")
+        return replace(broken("disabled"), mend=enabling(agent.component))
     if agent.state == "up":
         return HOLDS
     return broken(

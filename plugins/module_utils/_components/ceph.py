@@ -44,6 +44,7 @@ PROJECTS = (
                     "librados",
                 ),
                 exceptions=("rados.", "rbd."),
+                login_options="rbd_(store_)?(user|ceph_conf)",
                 ports=(Port(3300), Port(6789)),
                 programs=("ceph-mon",),
                 health_checks=("MON",),
@@ -57,6 +58,7 @@ PROJECTS = (
                 "ceph-osd",
                 stages=("image", "volume"),
                 carries=("socket(RADOS)",),
+                login_options="rbd_(store_)?(user|ceph_conf)",
                 programs=("ceph-osd",),
                 health_checks=("OSD", "PG", "SLOW", "POOL"),
                 commands=Commands(

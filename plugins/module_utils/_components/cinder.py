@@ -15,6 +15,7 @@ PROJECTS = (
         has_options=True,
         packages=("cinder-*",),
         schema_version="cinder-manage db version",
+        enabling="openstack volume service set --enable <host> {component}",
         components=(
             Component(
                 "cinder-api",

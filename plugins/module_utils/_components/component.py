@@ -87,7 +87,7 @@ class Commands:
 
     state: shows what the component reports about itself. rights: shows what it permits to whom. rights_of_user: the
     same for {user} alone. limits: shows how much it grants to whom. overview: shows how it is, where no unit of systemd
-    does.
+    does. connections: shows where it connects to, as far as a database says that and not its settings.
     """
 
     state: str | None = None
@@ -95,6 +95,7 @@ class Commands:
     rights_of_user: str | None = None
     limits: str | None = None
     overview: str | None = None
+    connections: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ class Component:
     ports, url_schemes: where it listens. url_options: options whose URL is its own. host_options: see HostOption.
     own_addresses: options that give others an address of the host it runs on.
     sections: the sections of settings in which others have what they need to reach it, besides its project's name.
+    login_options: a pattern of the options by which others log in at it.
     programs: the programs that it runs as. starts: the programs that it starts. daemons: those that it starts to serve
     for it, with options and files of its own.
     health_checks: the first words of Ceph's health checks that are about it.
@@ -176,6 +178,7 @@ class Component:
     host_options: tuple[HostOption, ...] = ()
     own_addresses: tuple[OwnAddress, ...] = ()
     sections: tuple[str, ...] = ()
+    login_options: str | None = None
     programs: tuple[str, ...] = ()
     starts: tuple[str, ...] = ()
     daemons: tuple[str, ...] = ()
@@ -195,6 +198,7 @@ class Project:
     compared by their options. Both need the same words in roles/evidence/files/sudoers/examination.
     packages: patterns of its packages, by whose versions hosts are compared.
     schema_version: the command that shows the version of the tables in its database.
+    enabling: the command that puts a disabled service of it in service again, with {component}.
     """
 
     name: str
@@ -203,3 +207,4 @@ class Project:
     has_options: bool = False
     packages: tuple[str, ...] = ()
     schema_version: str | None = None
+    enabling: str | None = None

@@ -19,6 +19,7 @@ PROJECTS = (
                 "rabbitmq",
                 stages=("network", "volume", "boot", "metadata"),
                 sections=("oslo_messaging_rabbit",),
+                login_options="transport_url",
                 carries=("AMQP cast", "AMQP call", "AMQP subscribe"),
                 mentioned_as=(
                     "rabbit",
@@ -35,8 +36,11 @@ PROJECTS = (
                 ),
                 programs=("beam.smp",),
                 commands=Commands(
-                    state="rabbitmq-diagnostics alarms; rabbitmq-diagnostics memory_breakdown; df -h /var/lib/rabbitmq",
-                    rights="rabbitmqctl list_permissions",
+                    state=(
+                        "rabbitmq-diagnostics alarms; rabbitmq-diagnostics status; df -h /var/lib/rabbitmq; "
+                        "grep -rnsE '(disk_free_limit|vm_memory_high_watermark)' /etc/rabbitmq"
+                    ),
+                    rights="rabbitmqctl list_users; rabbitmqctl list_permissions; rabbitmq-diagnostics log_tail",
                     limits="rabbitmqctl list_user_limits --global; rabbitmqctl list_vhost_limits --global",
                 ),
             ),
@@ -58,6 +62,7 @@ PROJECTS = (
                     "metadata",
                 ),
                 sections=("database", "api_database"),
+                login_options="connection",
                 carries=("DB",),
                 mentioned_as=(
                     "mysql",

@@ -15,6 +15,7 @@ PROJECTS = (
         has_options=True,
         packages=("neutron-*",),
         schema_version="neutron-db-manage current",
+        enabling="openstack network agent set --enable <id>",
         components=(
             Component(
                 "neutron-server",

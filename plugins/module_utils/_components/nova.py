@@ -16,6 +16,9 @@ from .component import (
     Project,
 )
 
+# The cells have the addresses of their queue and database in the database of the API.
+CELLS = Commands(connections="nova-manage cell_v2 list_cells --verbose")
+
 PROJECTS = (
     Project(
         "nova",
@@ -23,6 +26,7 @@ PROJECTS = (
         has_options=True,
         packages=("nova-*",),
         schema_version="nova-manage api_db version; nova-manage db version",
+        enabling="openstack compute service set --enable <host> {component}",
         components=(
             Component(
                 "nova-api",
@@ -35,6 +39,7 @@ PROJECTS = (
                 mentioned_as=("nova[ -]api", "compute (?:service|api)"),
                 libraries=("novaclient",),
                 ports=(Port(8774),),
+                commands=CELLS,
             ),
             Component(
                 "nova-api-metadata",
@@ -46,6 +51,7 @@ PROJECTS = (
                     HostOption("nova_metadata_host", "nova_metadata_port"),
                     HostOption("nova_metadata_ip", "nova_metadata_port"),
                 ),
+                commands=CELLS,
             ),
             Component(
                 "nova-conductor",
@@ -54,6 +60,7 @@ PROJECTS = (
                 answers_calls=True,
                 mentioned_as=("conductor",),
                 topics=("conductor",),
+                commands=CELLS,
             ),
             Component(
                 "nova-scheduler",
@@ -61,6 +68,7 @@ PROJECTS = (
                 works_on_boot=True,
                 answers_calls=True,
                 topics=("scheduler",),
+                commands=CELLS,
             ),
             Component(
                 "nova-compute",

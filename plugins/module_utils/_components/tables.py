@@ -144,6 +144,12 @@ def project_entry_of(name: str | None) -> Project:
     return PROJECTS_BY_NAME.get(project) or Project(project)
 
 
+def enabling(name: str) -> str | None:
+    """Return the command that puts a disabled service back, if its API can disable it."""
+    text = project_entry_of(name).enabling
+    return text and text.format(component=name)
+
+
 def writer_of(log: str) -> str:
     """Return the component that writes a log."""
     return WRITERS.get(log, log)

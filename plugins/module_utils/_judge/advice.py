@@ -16,7 +16,7 @@ from operator import attrgetter
 
 from .._collect.api.refused import sought_in
 from .._components.component import LATELY
-from .._components.tables import answering_as, commands_of
+from .._components.tables import answering_as, commands_of, entry_of
 from .._model.chain import Link
 from .._model.codec import minute_of
 from .._model.event import CONTROL_NODE
@@ -40,6 +40,7 @@ from .evidence import (
 from .leads import (
     LATEST,
     command,
+    folders_of,
     followed,
     lead,
     log_command,
@@ -72,7 +73,11 @@ KERNEL: dict[How | None, str] = {
     How.FULL: "sysctl net.netfilter.nf_conntrack_count net.netfilter.nf_conntrack_max",
     How.DENIED: "journalctl --dmesg --grep 'DENIED|avc:'",
 }
-CREDENTIALS = "grep --line-number --extended-regexp '^\\[|^(user|password|auth|rbd_|transport_url|connection)' {path}"
+CREDENTIALS = (
+    "grep --line-number --extended-regexp "
+    "'^\\[|^(user|password|key|auth|rbd_|transport_url|connection)' {path}"
+)
+LOGIN = "grep -rnsE '^ *{options}' {folders}"
 KEYRING = "keyring"
 CONTENT = "grep --invert-match --extended-regexp '^(#|$)' {path}"
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
@@ -267,7 +272,9 @@ def first_lead(symptoms: Iterable[Symptom], case: Case) -> Advice | None:
 
 def by_rejection(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows with which credentials a component was rejected, or which rights it lacks."""
-    return credentials(symptom, cause, case) or rights(symptom, case)
+    return credentials(symptom, cause, case) or followed(
+        login(symptom), rights(symptom, case)
+    )
 
 
 def by_way(symptom: Symptom, case: Case) -> Advice:
@@ -278,9 +285,15 @@ def by_way(symptom: Symptom, case: Case) -> Advice:
 def by_link(link: Link, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows a broken link, and the state of its component."""
     shown = command(link.command, link.reader)
-    if shown and case.is_about_removed(shown.command):
+    if shown and is_gone(link, case):
         return with_kept(shown, cause, case)
     return followed(shown, state_of(cause, case))
+
+
+def is_gone(link: Link, case: Case) -> bool:
+    """Return whether what shows a broken link has been removed by the run, or is a flow for what it has removed."""
+    is_of_run = link.lacks_flow and bool(case.removed)
+    return is_of_run or case.is_about_removed(link.command)
 
 
 def with_kept(shown: Advice, cause: Cause, case: Case) -> Advice | None:
@@ -376,16 +389,43 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return with_changed_file(looked, cause, case)
     if symptom.code in COMMANDS:
         return by_code(symptom)
-    if is_wrong_endpoint(symptom):
-        return command("openstack endpoint list")
-    if is_cut_off(symptom) and cause.shows(symptom):
-        return by_way(symptom, case)
+    at_address = by_address(symptom, cause, case)
+    if at_address is not None:
+        return at_address
     if symptom.is_denied:
         shown = by_rejection(symptom, cause, case)
         return with_changed_file(shown, cause, case)
     if symptom.kind == Kind.REPORT or symptom.code in BY_COMPONENT:
         return by_component(symptom, cause)
     return by_file(symptom, cause, case) or by_place(symptom, case)
+
+
+def by_address(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    """Return what shows whether an address is wrong, or where the way to it is cut."""
+    if is_wrong_endpoint(symptom):
+        return command("openstack endpoint list")
+    if is_of_no_host(symptom, case):
+        return by_endpoint(symptom, cause, case)
+    if is_cut_off(symptom) and cause.shows(symptom):
+        return by_way(symptom, case)
+    return None
+
+
+def is_of_no_host(symptom: Symptom, case: Case) -> bool:
+    """Return whether an API does not answer at an address that no known host has: it may be shared, or a wrong one."""
+    if symptom.code is not Code.API_SILENT or symptom.address is None:
+        return False
+    place = symptom.address.rpartition(":")[0].strip("[]")
+    return case.host_at(place) is None
+
+
+def by_endpoint(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
+    """Return what shows at which address the catalog has an API, and where its service listens."""
+    kinds = entry_of(symptom.component).api.service_types
+    service = f" --service {kinds[0]}" if kinds else ""
+    listed = command(f"openstack endpoint list{service}")
+    addresses = command("ip -brief address; ss -lntp", cause.host)
+    return followed(listed, followed(addresses, state_of(cause, case)))
 
 
 def by_file(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
@@ -486,6 +526,17 @@ def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
         return option
     path = shlex.quote(change.path or "")
     return command(CREDENTIALS.format(path=path), change.host)
+
+
+def login(symptom: Symptom) -> Advice | None:
+    """Return the commands that show as whom a component logs in at its peer, and where else it has that from."""
+    options = entry_of(symptom.peer).login_options
+    if options is None:
+        return None
+    component = symptom.component
+    shown = LOGIN.format(options=options, folders=folders_of(component))
+    texts = filter(None, (shown, commands_of(component).connections))
+    return command("; ".join(texts), symptom.host)
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:

@@ -16,14 +16,17 @@ from .case import Case
 from .leads import NEUTRON_SERVER, command, folders_of, followed, limits
 
 COMPUTES = "openstack compute service list --service nova-compute --long"
+# Older versions of the API do not say which services are forced down.
+FORCED = "openstack --os-compute-api-version 2.11 compute service list --service nova-compute --long"
 AGGREGATES = "openstack aggregate list --long"
 INVENTORIES = "openstack resource provider inventory list {provider}"
 WITH_TRAIT = "openstack --os-placement-api-version 1.29 resource provider list --required {subject}"
+CONDUCTOR = "nova-conductor"
 POOLS = "openstack volume backend pool list --long"
 # What shows what is missing, with its name
 BY_SHORTAGE = {
     Shortage.DISABLED: COMPUTES,
-    Shortage.FORCED_DOWN: COMPUTES,
+    Shortage.FORCED_DOWN: FORCED,
     Shortage.NO_SERVICE: COMPUTES,
     Shortage.HOST_UNKNOWN: COMPUTES,
     Shortage.UNMAPPED: "nova-manage cell_v2 discover_hosts --verbose",
@@ -62,7 +65,7 @@ OF_FLAVOR = (
 FLAVOR = "flavor"
 # The component on whose host the command about what is missing is run, where it is not one of the API
 RUN_ON = {
-    Shortage.UNMAPPED: "nova-conductor",
+    Shortage.UNMAPPED: CONDUCTOR,
     Shortage.MISCOUNTED: "cinder-api",
 }
 # What bounds the networks of projects: their types, and how many there are of each
@@ -85,6 +88,9 @@ ASKED = {
     Shortage.SEGMENTS: NEUTRON_SERVER,
 }
 OF_AGGREGATE = "Aggregate"
+# What finds allocations that belong to no server, and what removes them
+AUDIT = "nova-manage placement audit --verbose"
+REMOVAL = "nova-manage placement audit --delete --verbose"
 OPTIONS = "grep -rnsE '^ *({names})' {folders}"
 
 
@@ -103,7 +109,7 @@ def advice_for_request(
     # It may be no quota of the project, but an option of the API.
     if case and reason.code == Shortage.QUOTA and reason.free is None:
         advice = followed(advice, limits(case))
-    return advice and replace(advice, repair=repair_for(reason))
+    return advice and replace(advice, repair=repair_for(reason, case))
 
 
 def by_options(
@@ -135,7 +141,8 @@ def place_of(reason: Reason, case: Case | None) -> str | None:
         return reason.host
     if case is None:
         return None
-    return case.host_of(RUN_ON.get(reason.code))
+    component = CONDUCTOR if reason.leftover else RUN_ON.get(reason.code)
+    return case.host_of(component)
 
 
 def command_by_shortage(
@@ -174,12 +181,12 @@ def zones_command(_reason: Reason, explanation: Explanation) -> str:
 
 
 def room_command(reason: Reason, _explanation: Explanation) -> str:
-    """Return what shows what a host has, or what leftover allocations hold of it."""
+    """Return what shows what a host has, or what holds it, where allocations are left over."""
     if reason.leftover:
         shown = (
             f"openstack resource provider show --allocations {reason.provider}"
         )
-        return f"{shown}; nova-manage placement audit --verbose"
+        return f"{AUDIT}; {shown}"
     return INVENTORIES.format(provider=reason.provider)
 
 
@@ -251,8 +258,10 @@ OPTION_OF_QUOTA = {
 RAISE = "openstack quota set --{option} <limit> <project>"
 
 
-def repair_for(reason: Reason) -> Repair | None:
+def repair_for(reason: Reason, case: Case | None) -> Repair | None:
     """Return the command that makes a request possible, where that is one command."""
+    if reason.leftover:
+        return Repair(Condition.NEEDED, REMOVAL, place_of(reason, case))
     option = OPTION_OF_QUOTA.get(str(reason.subject))
     if reason.code == Shortage.QUOTA and option:
         return Repair(Condition.NEEDED, RAISE.format(option=option))

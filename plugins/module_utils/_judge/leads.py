@@ -159,6 +159,14 @@ LEADS = (
         "grep -rnsE '^ *(verify_glance_signatures|enable_certificate_validation)' {configuration}",
     ),
     Lead(
+        # What a shell, and those that run commands of others, do not find
+        re.compile(
+            rf"(?:env: |exec: |sh: |executable: ){OPENED}?(?P<program>[\w.-]+){CLOSED}"
+            rf".{{0,20}}(?:{NO_ACCESS}|not found)"
+        ),
+        "command -v {program}; ls -lL /usr/sbin/{program} /usr/bin/{program}",
+    ),
+    Lead(
         re.compile("PortBindingFailed|binding_failed"),
         of_api="openstack network agent list",
         server=NEUTRON_SERVER,
@@ -274,8 +282,12 @@ def command(text: str | None, host: str | None = None) -> Advice | None:
     """Return the advice to run a command on a host; a client of the API runs where its credentials are."""
     if not text:
         return None
-    is_of_api = text.startswith("openstack ")
-    return Advice(Reason.SHOW_STATE, text, None if is_of_api else host)
+    return Advice(Reason.SHOW_STATE, text, None if is_of_api(text) else host)
+
+
+def is_of_api(text: str) -> bool:
+    """Return whether a command is a client of the API, which runs where its credentials are."""
+    return text.startswith("openstack ")
 
 
 def followed(advice: Advice | None, last: Advice | None) -> Advice | None:

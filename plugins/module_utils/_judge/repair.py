@@ -21,7 +21,7 @@ from .evidence import (
     is_recent_change,
     recent_change,
 )
-from .leads import NEUTRON_SERVER
+from .leads import NEUTRON_SERVER, is_of_api
 from .symptoms.reach import is_wrong_endpoint
 
 # Agents that make all that they serve when they start
@@ -62,7 +62,8 @@ def by_link(symptom: Symptom, case: Case) -> Repair | None:
     link = symptom.link
     if link is None or link.mend is None or case.is_about_removed(link.mend):
         return None
-    return Repair(Condition.NOT_INTENDED, link.mend, link.host)
+    host = None if is_of_api(link.mend) else link.host
+    return Repair(Condition.NOT_INTENDED, link.mend, host)
 
 
 def by_start(symptom: Symptom, cause: Cause, case: Case) -> Repair | None:

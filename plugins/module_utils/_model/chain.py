@@ -15,6 +15,9 @@ from typing import Optional
 from .codec import omitted
 from .words import Word
 
+# How the last flow of a table of Open vSwitch is written, which drops what no other one takes
+LAST_FLOW = "priority 0"
+
 
 class LinkState(Word):
     """Whether a link holds. One without its input, or that the cloud does not have, does not apply."""
@@ -48,6 +51,11 @@ class Link:
     reason: Optional[str] = omitted()
     carrier: Optional[str] = omitted()
     mend: Optional[str] = omitted()
+
+    @property
+    def lacks_flow(self) -> bool:
+        """Return whether the last flow of a table took a packet that no other flow there carries on."""
+        return str(self.found).startswith(LAST_FLOW)
 
     @property
     def place(self) -> tuple[str, Optional[str]]:

@@ -194,12 +194,12 @@ def quote_of(text: str, ids: Container[str] = ()) -> str:
 
 def without_command(text: str) -> str:
     """Return what a command said with its first words: agents of Neutron log all words of it, which may be many."""
-    command, mark, said = text.partition(STDERR)
-    is_long = len(command) > LONGEST_COMMAND and command.startswith(COMMAND)
-    if not is_long:
+    raised, begins, rest = text.partition(COMMAND)
+    command, mark, said = rest.partition(STDERR)
+    if len(command) <= LONGEST_COMMAND or not mark:
         return text
     words = command[:LONGEST_COMMAND].rpartition(" ")[0]
-    return f"{words}{CUT.rstrip()}{mark}{said}"
+    return f"{raised}{begins}{words}{CUT.rstrip()}{mark}{said}"
 
 
 def masked(text: str, ids: Container[str] = ()) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import starmap
+from functools import partial
+from itertools import islice, starmap
+from operator import attrgetter
 
 from ..._model.capacity import STATUS_DISABLED, Candidates
 from ..._model.shortage import (
@@ -37,6 +39,15 @@ NOTHING = {
     Sought.TRAFFIC: "The guest is cut off",
     Sought.SPEED: "The guest is too slow",
 }
+# For what Nova does not use a host, whatever Placement has of it
+BANS = frozenset(
+    {
+        Shortage.DISABLED,
+        Shortage.FORCED_DOWN,
+        Shortage.NO_SERVICE,
+        Shortage.UNMAPPED,
+    }
+)
 # A resource class as a reader counts it: one, several, and without a number
 CLASSES = {
     "VCPU": ("VCPU", "VCPUs", "VCPUs"),
@@ -798,8 +809,11 @@ def details(explanation: Explanation) -> tuple[str, ...]:
     more = len(explanation.hosts) - MOST_HOSTS
     if more > 0:
         lines.append(f"and {plural(more, 'more host')}")
-    offers = [offer for offer in explanation.relaxed if offer.hosts]
-    lines += map(offer_line, offers[:MOST_OFFERS])
+    offers = filter(
+        attrgetter("hosts"),
+        map(partial(without_banned, explanation), explanation.relaxed),
+    )
+    lines += map(offer_line, islice(offers, MOST_OFFERS))
     lines += [f"not read: {reason}" for reason in explanation.unread]
     return tuple(lines)
 
@@ -818,6 +832,17 @@ def reason_line(reason: Reason) -> str:
     if reason.code == Shortage.DOWN and reason.detail:
         return f"{text} since {reason.detail}"
     return text
+
+
+def without_banned(explanation: Explanation, offer: Candidates) -> Candidates:
+    """Return an offer of Placement without the hosts that Nova would not use either way."""
+    banned = {
+        host.host
+        for host in explanation.hosts
+        if BANS.intersection(map(attrgetter("code"), host.reasons))
+    }
+    hosts = tuple(host for host in offer.hosts if host not in banned)
+    return replace(offer, hosts=hosts)
 
 
 def offer_line(offer: Candidates) -> str:

@@ -32,6 +32,8 @@ CHAINS = {
 
 # Of a flow, as ofproto/trace quotes it
 PRIORITY = re.compile(r",? priority \d+")
+# How a break is put where a flow drops packets, and where none of a table takes them
+DROPS, NO_FLOW = "a flow drops", "no flow carries"
 
 
 class LinkText(NamedTuple):
@@ -641,5 +643,7 @@ def broken(link: Link) -> tuple[str, ...]:
         "subject": link.subject,
     }
     values["match"] = PRIORITY.sub("", link.found or "")
-    forms = filter(None, (text.broken, text.between, text.short))
+    forms = list(filter(None, (text.broken, text.between, text.short)))
+    if link.lacks_flow:
+        forms = [form.replace(DROPS, NO_FLOW) for form in forms]
     return tuple(form.format_map(values) for form in forms)

@@ -217,6 +217,24 @@ def test_a_stage_that_fails_says_what_it_was_doing(cloud, run, stage):
     assert on_disk(run) == record
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        (StageName.NETWORK, "Look at the variables that begin with stackproof_network_."),
+        (StageName.AUTH, "Look at the values given."),
+    ],
+)
+def test_what_a_cloud_does_not_take_is_looked_for_in_the_variables_of_the_stage(stage, name, hint):
+    def refuse(_stage):
+        raise HttpException("Invalid input for cidr", http_status=400)
+
+    refused = stage()
+    refused.name = name
+    record, _trace = stage_module.perform(refused, refuse)
+    assert record.error.kind == "invalid"
+    assert record.error.hint == hint
+
+
 def test_a_stage_that_is_at_work_says_that_it_was_begun(run, stage):
     seen = []
     stage_module.perform(stage(), lambda _one: seen.append(on_disk(run)))

@@ -138,6 +138,12 @@ BREAKS = [
 ]
 
 
+def test_an_agent_that_somebody_has_disabled_is_enabled_again() -> None:
+    link = chains_of(disabled)["ovs_port"].broken
+    assert link is not None
+    assert link.mend == "openstack network agent set --enable <id>"
+
+
 def test_a_physical_network_that_no_agent_knows_is_a_name_of_neutrons_own() -> None:
     def unknown_to_all(record: Json) -> None:
         record["instance"]["networks"][0]["physical"] = "pubilc"

@@ -25,6 +25,7 @@ from ansible_collections.stackproof.provision.plugins.module_utils._model.shorta
 from ansible_collections.stackproof.provision.plugins.module_utils._model.stage import Resource
 from ansible_collections.stackproof.provision.plugins.module_utils._model.symptom import Code, Kind, Symptom
 from ansible_collections.stackproof.provision.plugins.module_utils._model.words import Level
+from ansible_collections.stackproof.provision.plugins.module_utils._report.messages import links
 from ansible_collections.stackproof.provision.plugins.module_utils._report.messages.advice import advice as in_words
 from cases_by_hand import call, case_of, cause, cut, error, flow, seen
 from cases_by_hand import stage as a_stage
@@ -295,6 +296,20 @@ def test_a_command_about_what_the_run_has_removed_needs_a_run_that_keeps_it():
     )
 
 
+@pytest.mark.parametrize(
+    ("flow", "is_kept"), [("priority 0, cookie 0x1", True), ("udp, priority 50000, cookie 0xbad", False)]
+)
+def test_a_flow_that_is_missing_for_the_guest_needs_a_run_that_keeps_it_and_a_foreign_one_does_not(flow, is_kept):
+    link = Link("dhcp_flow", LinkState.BROKEN, "x", "a", found=flow, command="ovs-ofctl dump-flows br-tun", reader="a")
+    dropped = cause("x", "a", seen(Kind.LINK, "x", "a", link=link))
+    network = as_json.plain(Resource("network", "1d", "n", created=True))
+    case = case_of(
+        [with_units("a", "x.service")], stages=[as_json.stage("network", "ok", resources=[network])], created=1
+    )
+    assert ("stackproof_keep" in in_words(advice.command_for(dropped, case))) is is_kept
+    assert links.broken(link)[0].startswith("no flow carries the guest's DHCP request: ") is is_kept
+
+
 def test_a_network_is_looked_at_at_both_ends_and_its_packets_where_there_are_any():
     """The guest is gone when somebody reads it: it sends no packets that could be listened for."""
     agent = {"component": "neutron-dhcp-agent", "unit": "x.service", "state": "running"}
@@ -419,7 +434,7 @@ def on_a(component, symptom):
     ("component", "symptom", "command"),
     [
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.ALARM), "on a: rabbitmq-diagnostics alarms"),
-        ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.DENIED), "on a: rabbitmqctl list_permissions"),
+        ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.DENIED), "on a: rabbitmqctl list_users"),
         ("rabbitmq", seen(Kind.REPORT, "rabbitmq", "a", how=How.FULL), "on a: rabbitmqctl list_user_limits --global"),
         (
             "ceph-rgw",
@@ -488,19 +503,44 @@ def denied_by(peer, **more):
 @pytest.mark.parametrize(
     ("symptom", "command"),
     [
-        (denied_by("database", peer_host="d"), "on d: mysql --execute 'SELECT user, host FROM mysql.user'"),
+        (
+            denied_by("database", peer_host="d"),
+            "on a: grep -rnsE '^ *connection' /etc/kolla/x; on d: mysql --execute 'SELECT user, host FROM mysql.user'",
+        ),
         (
             denied_by("database", quote="(1044, \"Access denied for user 'nova'@'%' to database 'nova'\")"),
+            "on a: grep -rnsE '^ *connection' /etc/kolla/x; "
             "mysql --execute \"SELECT user, host, plugin FROM mysql.user WHERE user = 'nova'; "
             "SHOW GRANTS FOR 'nova'@'%'\"",
         ),
-        (denied_by("ceph-mon", peer_host="s"), "on s: ceph auth ls"),
+        (
+            denied_by("ceph-mon", peer_host="s"),
+            "on a: grep -rnsE '^ *rbd_(store_)?(user|ceph_conf)' /etc/kolla/x; on s: ceph auth ls",
+        ),
         # A peer of which nothing is known: the component itself
         (denied_by("somebody"), "on a: systemctl status x.service; journalctl --unit x.service --since -15min"),
     ],
 )
 def test_of_a_peer_that_denies_access_its_rights_are_looked_at(symptom, command):
     assert on_a("x", symptom) == command
+
+
+def test_of_a_login_that_the_queue_refuses_the_cells_are_looked_at_as_well():
+    refused = seen(Kind.FAILED_AT, "nova-conductor", "a", peer="rabbitmq", how=How.DENIED, own=True)
+    assert on_a("nova-conductor", refused) == (
+        "on a: grep -rnsE '^ *transport_url' /etc/nova /etc/kolla/nova-conductor; "
+        "nova-manage cell_v2 list_cells --verbose; "
+        "rabbitmqctl list_users; rabbitmqctl list_permissions; rabbitmq-diagnostics log_tail"
+    )
+
+
+def test_an_api_that_does_not_answer_at_an_address_of_no_host_is_looked_for_in_the_catalog():
+    silent = Symptom(
+        Code.API_SILENT, "neutron-server", how=How.SILENT, request="GET /", address="192.0.2.10:9696", own=True
+    )
+    assert on_a("neutron-server", silent).startswith(
+        "openstack endpoint list --service network; on a: ip -brief address; ss -lntp"
+    )
 
 
 def advice_after(*changes):

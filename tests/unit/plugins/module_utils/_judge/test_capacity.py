@@ -377,6 +377,11 @@ def test_what_placement_offers_without_one_constraint_is_shown():
     assert "without CUSTOM_GPU, 2 hosts would fit: compute1, compute2" in lines
 
 
+def test_what_placement_offers_of_a_host_that_nova_does_not_use_is_not_shown():
+    cloud = Cloud([down(made, forced_down=True) for made in hosts(2)], flavor=GPU)
+    assert not [line for line in messages.details(explained(cloud)) if "would fit" in line]
+
+
 def test_many_hosts_are_counted():
     lines = messages.details(explained(Cloud([disabled(made) for made in hosts(13)])))
     assert lines[-1] == "and 3 more hosts"

@@ -93,6 +93,11 @@ def test_a_link_is_mended_where_its_owner_is() -> None:
     assert words.repair(given) == f"if that is not intended, on a: {MEND}"
 
 
+def test_a_client_of_the_api_mends_a_link_from_anywhere() -> None:
+    given = advice.command_for(cause("x", "a", broken_link(mend="openstack x set y")), case_of([host()]))
+    assert words.repair(given) == "if that is not intended, openstack x set y"
+
+
 def test_what_the_run_has_removed_is_not_mended() -> None:
     network = as_json.plain(Resource("network", "1d", "n", created=True))
     case = case_of([host()], stages=[as_json.stage("network", "ok", resources=[network])], created=1)

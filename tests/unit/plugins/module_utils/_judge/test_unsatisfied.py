@@ -133,7 +133,7 @@ REQUESTS = {
     "room that nobody uses": (
         {"message": NO_HOST, "capacity": capacity_of(Cloud([host(inventories=FULL, holds=GONE)]))},
         "No host fits: compute1 has 0 of 8 VCPUs free; 1 needed (8 held by allocations of servers that are gone)",
-        f"openstack resource provider show --allocations {id_of('compute1')}; nova-manage placement audit --verbose",
+        f"nova-manage placement audit --verbose; openstack resource provider show --allocations {id_of('compute1')}",
     ),
     "a host of another size": (
         {"message": NO_HOST, "capacity": capacity_of(Cloud(hosts(2), flavor={"vcpus": 64}))},

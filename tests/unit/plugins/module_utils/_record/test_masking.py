@@ -291,5 +291,6 @@ def test_what_a_long_command_said_is_shown_and_not_all_of_its_words():
     quote = quote_of(failed)
     assert quote.startswith("Exit code: 127; Cmd: ['ip', 'netns', 'exec', 'env', 'dnsmasq', ")
     assert quote.endswith(f" [...]; Stderr: {said}")
+    assert quote_of(f"neutron_lib.ProcessExecutionError: {failed}").endswith(f" [...]; Stderr: {said}")
     # Another line may end in such words as well.
     assert "static" in quote_of(failed.replace("Exit code: 127; ", ""))
