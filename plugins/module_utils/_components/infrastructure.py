@@ -87,9 +87,9 @@ PROJECTS = (
                         'mysql --execute "SELECT @@read_only; SHOW FULL PROCESSLIST;'
                         ' SELECT * FROM information_schema.innodb_trx"'
                     ),
-                    rights="mysql --execute 'SELECT user, host FROM mysql.user'",
+                    rights="mysql --execute 'SELECT user, host, password_expired FROM mysql.user'",
                     rights_of_user=(
-                        "mysql --execute \"SELECT user, host, plugin FROM mysql.user WHERE user = '{user}';"
+                        "mysql --execute \"SELECT user, host, plugin, password_expired FROM mysql.user WHERE user = '{user}';"
                         " SHOW GRANTS FOR '{user}'@'%'\""
                     ),
                 ),

@@ -45,6 +45,7 @@ from .leads import (
     lead,
     log_command,
     log_of,
+    on_each,
     way,
 )
 from .own_errors import images_of
@@ -108,6 +109,10 @@ CONSOLE = "openstack console log show {0}"
 # What shows cells that are disabled
 CELLS = "nova-manage cell_v2 list_cells"
 SCHEDULER = "nova-scheduler"
+METADATA_API = "nova-api-metadata"
+SECRETS = (
+    "grep -rns metadata_proxy_shared_secret /etc/neutron /etc/nova /etc/kolla"
+)
 NETWORK, DHCP_AGENT = "data network", "neutron-dhcp-agent"
 
 
@@ -361,12 +366,13 @@ def state_of(cause: Cause, case: Case) -> Advice | None:
 
 def at_all_ends(case: Case) -> Advice | None:
     """Return what shows the network on the hosts between which the guests' packets go."""
-    others = filter(None, (case.second_host, case.host_of(DHCP_AGENT)))
-    shown: Advice | None = None
-    for host in dict.fromkeys((case.instance_host, *others)):
-        text = commands_of(NETWORK).overview
-        shown = followed(shown, command(text, host))
-    return shown
+    ends = (case.instance_host, case.second_host, case.host_of(DHCP_AGENT))
+    return on_each(ends, str(commands_of(NETWORK).overview))
+
+
+def secrets_of_metadata(cause: Cause, case: Case) -> Advice | None:
+    """Return what shows the secret of the agents beside that of Nova: only both together say which one is wrong."""
+    return on_each((cause.host, case.host_of(METADATA_API)), SECRETS)
 
 
 def of_guest(case: Case) -> Advice | None:
@@ -392,6 +398,8 @@ def by_symptom(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     at_address = by_address(symptom, cause, case)
     if at_address is not None:
         return at_address
+    if symptom.code is Code.METADATA_ANSWER and symptom.how is How.DENIED:
+        return secrets_of_metadata(cause, case)
     if symptom.is_denied:
         shown = by_rejection(symptom, cause, case)
         return with_changed_file(shown, cause, case)

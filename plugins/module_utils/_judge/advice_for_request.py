@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import replace
@@ -192,7 +193,8 @@ def room_command(reason: Reason, _explanation: Explanation) -> str:
 
 def addresses_command(reason: Reason, _explanation: Explanation) -> str:
     if reason.subject:
-        return f"openstack ip availability show {shlex.quote(reason.subject)}"
+        network = shlex.quote(reason.subject)
+        return f"openstack ip availability show {network}; openstack port list --network {network}"
     return "openstack ip availability list"
 
 
@@ -255,6 +257,11 @@ OPTION_OF_QUOTA = {
     "security_group": "secgroups",
     "security_group_rule": "secgroup-rules",
 }
+# One for volumes of a type
+QUOTA_OF_TYPE = re.compile(
+    r"(?P<name>volumes|gigabytes|snapshots)_(?P<type>.+)"
+)
+OPTION_OF_TYPE = "volume-type {type} --{name}"
 RAISE = "openstack quota set --{option} <limit> <project>"
 
 
@@ -262,7 +269,11 @@ def repair_for(reason: Reason, case: Case | None) -> Repair | None:
     """Return the command that makes a request possible, where that is one command."""
     if reason.leftover:
         return Repair(Condition.NEEDED, REMOVAL, place_of(reason, case))
-    option = OPTION_OF_QUOTA.get(str(reason.subject))
+    subject = str(reason.subject)
+    of_type = QUOTA_OF_TYPE.fullmatch(subject)
+    option = OPTION_OF_QUOTA.get(subject)
+    if of_type:
+        option = OPTION_OF_TYPE.format(**of_type.groupdict())
     if reason.code == Shortage.QUOTA and option:
         return Repair(Condition.NEEDED, RAISE.format(option=option))
     text = REPAIRS.get(reason.code)

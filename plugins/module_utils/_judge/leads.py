@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from .._components.component import LATELY
@@ -351,6 +352,11 @@ def limits(case: Case) -> Advice | None:
     hosts = [case.host_of(api)]
     if project_of(api) == project_of(COMPUTE):
         hosts.append(case.instance_host)
+    return on_each(hosts, text)
+
+
+def on_each(hosts: Iterable[str | None], text: str) -> Advice | None:
+    """Return the advice to run a command on each host that is known."""
     shown: Advice | None = None
     for host in dict.fromkeys(filter(None, hosts)):
         shown = followed(shown, command(text, host))

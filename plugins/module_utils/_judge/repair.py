@@ -84,6 +84,9 @@ def by_remaking(cause: Cause, case: Case) -> Repair | None:
     link = next(map(attrgetter("link"), broken), None)
     if link is None or str(link.command).startswith("grep "):
         return None
+    # What somebody else has put there is to be removed.
+    if link.mend is not None:
+        return None
     if cause.component in SYNCHRONIZED and link.code.startswith("ovn_"):
         command_of, units = synchronization_by, case.units(NEUTRON_SERVER)
     elif cause.component in REMAKING:

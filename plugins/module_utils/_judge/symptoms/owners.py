@@ -13,9 +13,9 @@ from ..._components.tables import PROGRAMS, entry_of, project_of
 from ..._model.host import ChangedFile, Host
 from ..._model.service import Service, services_of
 
-# kolla-ansible has a folder for each service: /etc/kolla/nova-api.
+# kolla-ansible has a folder for each service: /etc/kolla/nova-api. devstack has its data below /opt/stack/data.
 FOLDER = re.compile(
-    r"^/(?:etc|var/lib|var/log)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)"
+    r"^/(?:etc|var/lib|var/log|opt/stack/data)/(?:kolla/)?(?P<name>[a-z][a-z0-9-]*)(?:/|$)"
 )
 UNIT = re.compile(
     r"^/(?:etc|run)/systemd/system/(?P<unit>[\w@.-]+?\.service)(?:\.d)?(?:/|$)"

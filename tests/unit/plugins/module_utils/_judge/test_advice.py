@@ -505,12 +505,12 @@ def denied_by(peer, **more):
     [
         (
             denied_by("database", peer_host="d"),
-            "on a: grep -rnsE '^ *connection' /etc/kolla/x; on d: mysql --execute 'SELECT user, host FROM mysql.user'",
+            "on a: grep -rnsE '^ *connection' /etc/kolla/x; on d: mysql --execute 'SELECT user, host, password_expired FROM mysql.user'",
         ),
         (
             denied_by("database", quote="(1044, \"Access denied for user 'nova'@'%' to database 'nova'\")"),
             "on a: grep -rnsE '^ *connection' /etc/kolla/x; "
-            "mysql --execute \"SELECT user, host, plugin FROM mysql.user WHERE user = 'nova'; "
+            "mysql --execute \"SELECT user, host, plugin, password_expired FROM mysql.user WHERE user = 'nova'; "
             "SHOW GRANTS FOR 'nova'@'%'\"",
         ),
         (
@@ -562,7 +562,7 @@ def test_of_a_component_whose_configuration_has_changed_its_credentials_are_look
 
 def test_rights_are_checked_on_the_only_host_of_the_peer():
     symptom = seen(Kind.FAILED_AT, "y", "b", peer="database", how=How.DENIED, own=True)
-    command = "mysql --execute 'SELECT user, host FROM mysql.user'"
+    command = "mysql --execute 'SELECT user, host, password_expired FROM mysql.user'"
     assert in_words(advice.rights(symptom, case_of([with_units("a", "x.service")]))) == command
     service = {"component": "database", "unit": "mariadb.service", "state": "running"}
     hosts = [as_json.host("d", facts={"services": [service]})]

@@ -416,6 +416,7 @@ def lacking(kind, where):
     ("where", "stand_there"),
     [
         ("/var/lib/nova", NOVA),
+        ("/opt/stack/data/nova/instances", NOVA),
         ("/var/log/neutron", NEUTRON),
         ("/var/lib/mysql", ["database"]),
         ("/var/lib/docker", EVERYBODY),
