@@ -367,7 +367,8 @@ def state_of(cause: Cause, case: Case) -> Advice | None:
 def at_all_ends(case: Case) -> Advice | None:
     """Return what shows the network on the hosts between which the guests' packets go."""
     ends = (case.instance_host, case.second_host, case.host_of(DHCP_AGENT))
-    return on_each(ends, str(commands_of(NETWORK).overview))
+    text = str(commands_of(NETWORK).overview)
+    return on_each(ends, text) or command(text)
 
 
 def secrets_of_metadata(cause: Cause, case: Case) -> Advice | None:
@@ -421,10 +422,9 @@ def by_address(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
 
 def is_of_no_host(symptom: Symptom, case: Case) -> bool:
     """Return whether an API does not answer at an address that no known host has: it may be shared, or a wrong one."""
-    if symptom.code is not Code.API_SILENT or symptom.address is None:
-        return False
-    place = symptom.address.rpartition(":")[0].strip("[]")
-    return case.host_at(place) is None
+    place = str(symptom.address).rpartition(":")[0].strip("[]")
+    is_silent = symptom.code is Code.API_SILENT
+    return is_silent and case.host_at(place) is None
 
 
 def by_endpoint(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:

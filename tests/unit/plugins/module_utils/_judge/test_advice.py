@@ -196,9 +196,9 @@ def test_a_filter_is_looked_up_where_its_options_are_or_the_aggregates():
         (Shortage.PORT_DISABLED, "p", "openstack port set --enable p"),
         (Shortage.QUOTA, "floatingip", "openstack quota set --floating-ips <limit> <project>"),
         (Shortage.QUOTA, "key_pairs", "openstack quota set --key-pairs <limit> <project>"),
+        (Shortage.QUOTA, "gigabytes_ssd", "openstack quota set --volume-type ssd --gigabytes <limit> <project>"),
         # The client has no such option, or calls it otherwise.
         (Shortage.QUOTA, "class:VCPU", None),
-        (Shortage.QUOTA, "gigabytes_ssd", None),
         (Shortage.QUOTA, None, None),
         (Shortage.NO_ROOM, "MEMORY_MB", None),
     ],

@@ -247,7 +247,7 @@ REQUESTS = {
             "capacity": Capacity(addresses=AddressUse("lan", 253, 253)),
         },
         'No address is free: network "lan" uses 253 of 253 addresses',
-        "openstack ip availability show lan",
+        "openstack ip availability show lan; openstack port list --network lan",
     ),
     "an address, seen by a plain user": (
         {"message": "No more IP addresses available on network n1.", "name": "network", "kind": "conflict"},
