@@ -505,7 +505,8 @@ def denied_by(peer, **more):
     [
         (
             denied_by("database", peer_host="d"),
-            "on a: grep -rnsE '^ *connection' /etc/kolla/x; on d: mysql --execute 'SELECT user, host, password_expired FROM mysql.user'",
+            "on a: grep -rnsE '^ *connection' /etc/kolla/x; "
+            "on d: mysql --execute 'SELECT user, host, password_expired FROM mysql.user'",
         ),
         (
             denied_by("database", quote="(1044, \"Access denied for user 'nova'@'%' to database 'nova'\")"),
