@@ -6,6 +6,8 @@
 
 # Two commands that change a lab at the same time would disturb each other.
 alone = @tools/alone
+# Not what takes long, and none of the faults of other writers, which are run once
+SHORT := -m "not soak and not drawn"
 ON_LAB := $(call pytest-on,lab,tests/lab)
 ON_OVN := $(call pytest-on,ovn,$(addprefix tests/lab/test_,ovn.py services.py sudo.py))
 ON_DEVSTACK := $(call pytest-on,devstack,tests/devstack)
@@ -68,7 +70,7 @@ kolla-destroy: $(VENV)/ready ## Remove the cloud of kolla, except its cached roo
 	$(alone) $(PLAY) stackproof.lab.destroy
 
 test-kolla: kolla ## The tests on a cloud of kolla, which is built first and stays
-	$(call pytest-on,kolla,tests/kolla) -m "not soak"
+	$(call pytest-on,kolla,tests/kolla) $(SHORT)
 
 soak-kolla: ## A cloud of kolla built, tested, broken and removed
 	$(MAKE) test-kolla
@@ -76,7 +78,7 @@ soak-kolla: ## A cloud of kolla built, tested, broken and removed
 	$(MAKE) kolla-destroy
 
 test-on-lab: ## The tests on a lab that runs, and Molecule's scenario default
-	$(ON_LAB) -m "not soak"
+	$(ON_LAB) $(SHORT)
 	$(ON_LAB_MOLECULE) default
 
 # A devstack takes a slow machine half an hour to build: make soak-devstack tests on it.
@@ -91,13 +93,13 @@ $(OF_OVN): export LAB_DIRECTORY := $(CURDIR)/.lab-ovn
 $(OF_OVN): export LAB_NAME := $(LAB_NAME)ovn
 test-ovn: ## The tests of what differs with OVN, on a lab of their own that is built first and stays
 	$(MAKE) lab
-	$(ON_OVN) -m "not soak"
+	$(ON_OVN) $(SHORT)
 
 ovn-destroy: ## Remove the lab with OVN that test-ovn and soak-ovn leave
 	$(MAKE) lab-destroy
 
 test-devstack: devstack ## The tests on a devstack, which is built first and stays, and Molecule's scenario devstack
-	$(ON_DEVSTACK) -m "not soak"
+	$(ON_DEVSTACK) $(SHORT)
 	$(call molecule-on,devstack) --scenario-name devstack
 
 molecule: lab ## The scenarios of Molecule, on the lab
@@ -166,7 +168,7 @@ $(OF_RELEASE): export LAB_DIRECTORY := $(CURDIR)/.lab-release
 $(OF_RELEASE): export LAB_NAME := $(LAB_NAME)zed
 soak-release: ## The services and the flow on a lab of an older release, which is built first and removed at the end
 	$(MAKE) lab
-	$(call pytest-on,release,tests/lab/test_services.py tests/lab/test_flow.py) -m "not soak"
+	$(call pytest-on,release,tests/lab/test_services.py tests/lab/test_flow.py) $(SHORT)
 	$(MAKE) lab-destroy
 
 release-destroy: ## Remove the lab that a failed soak-release leaves

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is done with a server after its boot is followed to its end, and a fault that it meets is noted."""
+"""What is done with a server after its boot is followed to its end."""
 
 from __future__ import annotations
 
@@ -11,20 +11,12 @@ from pathlib import Path
 
 import pytest
 from breaking import Lab
-from fault_runs import run_with
 from faults import COMPUTE
-from journey_faults import FAULTS
 from lab_under_test import INVENTORY, NETWORK, until
-from operations_fresh import FAULTS as FRESH
-from operations_second_fresh import FAULTS as SECOND_FRESH
-from operations_third_fresh import FAULTS as THIRD_FRESH
 from runs_under_test import Outcome, start, verify, wait_for_text
 from test_dataplane import assert_followed, assert_ipv6_passes, found, legs_of, run_of_two
-from test_verify import assert_passed, assert_sound
-from tree import ROOT
-from truths import assert_all_noted, compare, half_of, note
+from test_verify import assert_passed
 
-CONFUSION = ROOT / f".cache/journey-{NETWORK}-confusion.json"
 # A soft reboot, a suspension and a snapshot give the guest a new device of the same name. Open vSwitch without its
 # kernel module takes it for the old one: no packet reaches the guest any more.
 FOLLOWED = ["live_migrate", "resize", "migrate", "resize_revert", "rebuild", "hard_reboot", "stop", "pause", "shelve"]
@@ -33,16 +25,6 @@ OF_VOLUMES = ["extend_volume", "reattach_volume"]
 IN_A_ROW = 10
 # dnsmasq is a resolver as well, and OVN gives its guests none.
 RESOLVED = "not_applicable" if NETWORK == "ovn" else "ok"
-NOTED = {**FAULTS, **FRESH, **SECOND_FRESH, **THIRD_FRESH}
-
-
-def half(name):
-    """Return which half a fault belongs to. The judge was not built with any of those that are fresh."""
-    if name in THIRD_FRESH:
-        return "unseen3"
-    if name in SECOND_FRESH:
-        return "unseen2"
-    return "unseen" if name in FRESH else half_of("operations", name)
 
 
 @pytest.mark.soak
@@ -113,16 +95,3 @@ def test_a_server_leaves_a_host_that_is_dead(lab, runs):
 @pytest.fixture(scope="module")
 def lab(lab_hosts):
     return Lab(lab_hosts)
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("fault", NOTED.values(), ids=[f"{half(name)}-{name}" for name in NOTED])
-def test_a_fault_is_noted(fault, lab, runs):
-    outcome = run_with(lab, fault, runs)
-    note(CONFUSION, compare(fault, outcome.record))
-    assert_sound(outcome)
-
-
-@pytest.mark.soak
-def test_how_verdicts_and_truth_compare():
-    assert_all_noted(CONFUSION, NOTED)
