@@ -38,7 +38,7 @@ def lab(lab_hosts):
     return Lab(lab_hosts)
 
 
-@pytest.mark.parametrize("fault", cases())
+@pytest.mark.parametrize("fault", list(cases()))
 def test_a_fault_is_noted(fault, lab, runs):
     outcome = run_with(lab, fault, runs)
     note(CONFUSION, compare(fault, outcome.record))
