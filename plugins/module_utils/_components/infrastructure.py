@@ -89,7 +89,7 @@ PROJECTS = (
                     ),
                     rights="mysql --execute 'SELECT user, host, password_expired FROM mysql.user'",
                     rights_of_user=(
-                        "mysql --execute \"SELECT user, host, plugin, password_expired FROM mysql.user"
+                        'mysql --execute "SELECT user, host, plugin, password_expired FROM mysql.user'
                         " WHERE user = '{user}'; SHOW GRANTS FOR '{user}'@'%'\""
                     ),
                 ),

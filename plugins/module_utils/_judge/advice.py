@@ -79,7 +79,8 @@ CREDENTIALS = (
     "'^\\[|^(user|password|key|auth|rbd_|transport_url|connection)' {path}"
 )
 LOGIN = "grep -rnsE '^ *{options}' {folders}"
-KEYRING = "keyring"
+# Files with keys, of which no content is printed
+KEYS = re.compile(r"keyring$|/\.ssh/")
 CONTENT = "grep --invert-match --extended-regexp '^(#|$)' {path}"
 DATABASE_USER = re.compile(r"user '([\w-]+)'@")
 
@@ -340,15 +341,13 @@ def is_searched(path: str, advice: Advice | None) -> bool:
 
 
 def content_of(path: str) -> str:
-    """Return the command that shows a file of configuration. No keyring is printed."""
+    """Return the command that shows a file of configuration. No keys are printed."""
     quoted = shlex.quote(path)
     unit = unit_of(path)
     if unit:
         return f"systemctl cat {unit}"
     return (
-        f"ls -l {quoted}"
-        if path.endswith(KEYRING)
-        else CONTENT.format(path=quoted)
+        f"ls -l {quoted}" if KEYS.search(path) else CONTENT.format(path=quoted)
     )
 
 
@@ -429,9 +428,8 @@ def is_of_no_host(symptom: Symptom, case: Case) -> bool:
 
 def by_endpoint(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     """Return what shows at which address the catalog has an API, and where its service listens."""
-    kinds = entry_of(symptom.component).api.service_types
-    service = f" --service {kinds[0]}" if kinds else ""
-    listed = command(f"openstack endpoint list{service}")
+    kind = entry_of(symptom.component).api.service_types[0]
+    listed = command(f"openstack endpoint list --service {kind}")
     addresses = command("ip -brief address; ss -lntp", cause.host)
     return followed(listed, followed(addresses, state_of(cause, case)))
 
@@ -532,8 +530,15 @@ def credentials(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     option = changed_option(cause, case)
     if option is not None:
         return option
-    path = shlex.quote(change.path or "")
-    return command(CREDENTIALS.format(path=path), change.host)
+    return command(credentials_in(change.path or ""), change.host)
+
+
+def credentials_in(path: str) -> str:
+    """Return the command that shows the credentials in a file of settings, or whose a file with a key is."""
+    if KEYS.search(path):
+        return content_of(path)
+    quoted = shlex.quote(path)
+    return CREDENTIALS.format(path=quoted)
 
 
 def login(symptom: Symptom) -> Advice | None:

@@ -26,14 +26,17 @@ SHARED_FOLDERS = (
     "/etc/apache2", "/etc/httpd", "/etc/haproxy", "/etc/default", "/etc/systemd/system", "/run/systemd/system",
     "/etc/kolla",
 )  # fmt: skip
+# With these a compute host logs in at another one, to which it moves a server.
+OF_LOGIN = "/var/lib/nova/.ssh"
 # The rules for sudo have the same folders in the same order.
 FOLDERS = (
     *chain.from_iterable(project.configuration for project in PROJECTS),
     *SHARED_FOLDERS,
+    OF_LOGIN,
 )
 # Databases, keys and such that services write by themselves
 WRITTEN_BY_SERVICES = re.compile(
-    r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/"
+    r"/etc/openvswitch/|/etc/libvirt/(?:qemu|secrets|nwfilter)/|\.lock$|~$|/fernet-keys/|/credential-keys/|/known_hosts"
 )
 # kolla-ansible has a folder for each service: /etc/kolla/nova-api. The rules for sudo have the same pattern.
 WITH_OPTIONS = "|".join(

@@ -16,7 +16,14 @@ from ..case import Case
 from .guest import did_their_part
 
 # Errors that end a stage before its time: Nova has given up the server or put it elsewhere, or an API has failed
-ENDING = ("build_failed", "misplaced", "service", "unreachable")
+ENDING = (
+    "build_failed",
+    "misplaced",
+    "not_moved",
+    "operation_failed",
+    "service",
+    "unreachable",
+)
 
 
 def missing(case: Case) -> list[Symptom]:

@@ -561,6 +561,11 @@ def test_of_a_component_whose_configuration_has_changed_its_credentials_are_look
     assert advice_after(old) == advice_after()
 
 
+@pytest.mark.parametrize("path", ["/var/lib/nova/.ssh/authorized_keys", "/etc/ceph/x.keyring"])
+def test_no_key_is_printed_that_has_changed_before_a_component_was_denied_access(path):
+    assert advice_after(seen(Kind.CHANGE, "x", "a", path=path, share=0.8)).startswith(f"on a: ls -l {path}")
+
+
 def test_rights_are_checked_on_the_only_host_of_the_peer():
     symptom = seen(Kind.FAILED_AT, "y", "b", peer="database", how=How.DENIED, own=True)
     command = "mysql --execute 'SELECT user, host, password_expired FROM mysql.user'"
