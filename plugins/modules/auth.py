@@ -239,7 +239,7 @@ def check_interfaces(
 ) -> None:
     offered = {endpoint["interface"] for endpoint in endpoints}
     if not offered.intersection(interfaces):
-        others = ", ".join(sorted(offered)) or "none"
+        others = ", ".join(sorted(offered)) or "no other"
         message = f"the service {service} has no {' or '.join(interfaces)} endpoint; it has {others}"
         raise StageError("catalog", message, resource=service)
 

@@ -31,6 +31,7 @@ KINDS = (
 COMMANDS: dict[str | None, str] = {
     "unauthorized": "openstack token issue",
     "forbidden": "openstack role assignment list --names --auth-user --auth-project",
+    "catalog": "openstack catalog list; openstack endpoint list",
 }
 REFUSALS = ("unauthorized", "forbidden")
 # The kinds of what an API may get wrong, too
