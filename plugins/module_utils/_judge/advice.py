@@ -279,7 +279,7 @@ def first_lead(symptoms: Iterable[Symptom], case: Case) -> Advice | None:
 def by_rejection(symptom: Symptom, cause: Cause, case: Case) -> Advice | None:
     """Return the command that shows with which credentials a component was rejected, or which rights it lacks."""
     return credentials(symptom, cause, case) or followed(
-        login(symptom), rights(symptom, case)
+        login(symptom, cause), rights(symptom, case)
     )
 
 
@@ -541,7 +541,7 @@ def credentials_in(path: str) -> str:
     return CREDENTIALS.format(path=quoted)
 
 
-def login(symptom: Symptom) -> Advice | None:
+def login(symptom: Symptom, cause: Cause) -> Advice | None:
     """Return the commands that show as whom a component logs in at its peer, and where else it has that from."""
     options = entry_of(symptom.peer).login_options
     if options is None:
@@ -549,7 +549,8 @@ def login(symptom: Symptom) -> Advice | None:
     component = symptom.component
     shown = LOGIN.format(options=options, folders=folders_of(component))
     texts = filter(None, (shown, commands_of(component).connections))
-    return command("; ".join(texts), symptom.host)
+    hosts = filter(None, (symptom.host, cause.host))
+    return command("; ".join(texts), next(hosts, None))
 
 
 def rights(symptom: Symptom, case: Case) -> Advice | None:

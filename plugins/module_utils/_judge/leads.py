@@ -117,6 +117,13 @@ LEADS = (
         "virsh secret-list; grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compute",
     ),
     Lead(
+        # QEMU has asked Ceph with the secret that libvirt gave it.
+        re.compile(
+            "error connecting: (?:Permission denied|Operation not permitted)"
+        ),
+        "virsh secret-list; grep -rnsE '^ *rbd_(user|secret_uuid)' /etc/nova /etc/kolla/nova-compute",
+    ),
+    Lead(
         re.compile(
             rf"domain {OPENED}(?P<domain>[\w.-]+){CLOSED} (?:already exists|is already defined)"
         ),

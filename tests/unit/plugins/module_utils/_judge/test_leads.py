@@ -65,6 +65,11 @@ SECRETS = "grep -rns rbd_secret_uuid /etc/nova /etc/cinder /etc/kolla/nova-compu
         ),
         (
             "libvirt",
+            "libvirt.libvirtError: internal error: qemu-system-x86_64: error connecting: Permission denied",
+            "on c1: virsh secret-list; grep -rnsE '^ *rbd_(user|secret_uuid)' /etc/nova /etc/kolla/nova-compute",
+        ),
+        (
+            "libvirt",
             "libvirt.libvirtError: operation failed: domain 'instance-00000013' already exists with uuid 00000000",
             "on c1: virsh list --all --uuid --name; virsh dominfo instance-00000013",
         ),
